@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from satchel import Satchel, open_satchel
 from satchel.base.errors import Conflict, NotFound
@@ -16,6 +18,52 @@ from satchel.keep.shared.markdown import render
 from satchel.keep.shared.states import load_states
 
 _SETTINGS = {"store.durability": "relaxed", "brief.deadline_ms": 60_000}
+
+
+_BEGIN = 1_795_000_000_000
+
+
+def _git(now: int, folder: Path, *arguments: str, check: bool = True) -> str:
+    name = folder.name
+    identity = ("-c", f"user.name={name}", "-c", f"user.email={name}@example.org", "-c", "commit.gpgsign=false")
+    moment = f"{now // 1_000} +0000"
+    done = subprocess.run(
+        ["git", *identity, "-c", "core.editor=true", "-c", "advice.detachedHead=false", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment},
+    )
+    assert not check or done.returncode == 0, f"git {arguments}: {done.stdout} {done.stderr}"
+    return done.stdout.strip()
+
+
+@cache
+def _made_repositories(names: tuple[str, ...]) -> tuple[str, dict[str, bytes | None]]:
+    """Return where a bare repository and clones of it were made, and the bytes of each file; folders have none."""
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        _git(_BEGIN, folder, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", "hub.git")
+        first = names[0]
+        _git(_BEGIN, folder, "clone", "--quiet", "--template=", "hub.git", first)
+        _git(_BEGIN, folder / first, "commit", "--quiet", "--allow-empty", "--message=first")
+        _git(_BEGIN, folder / first, "push", "--quiet", "origin", "HEAD:main")
+        for name in names[1:]:
+            _git(_BEGIN, folder, "clone", "--quiet", "--template=", "hub.git", name)
+        paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*"))}
+        return made, {name: None if path.is_dir() else path.read_bytes() for name, path in paths.items()}
+
+
+def _copy_repositories(folder: Path, names: tuple[str, ...]) -> None:
+    """Make a bare repository and clones of it in a folder: git takes 40 ms, which most tests need not wait for."""
+    made, files = _made_repositories(names)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        if content is None:
+            (folder / name).mkdir()
+        else:
+            (folder / name).write_bytes(content.replace(made.encode(), bytes(folder)))
 
 
 class Team:
@@ -29,17 +77,10 @@ class Team:
 
     def __init__(self, folder: Path, names: tuple[str, ...] = ("ann", "ben", "cy"), *, accepts: bool = False) -> None:
         self.folder = folder
-        self.now = 1_795_000_000_000
+        self.now = _BEGIN
         self.accepts = accepts
         self.said: dict[tuple[str, str], set[str]] = defaultdict(set)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.git(folder, "init", "--quiet", "--bare", "--initial-branch=main", "hub.git")
-        first = names[0]
-        self.git(folder, "clone", "--quiet", "hub.git", first)
-        self.git(folder / first, "commit", "--quiet", "--allow-empty", "--message=first")
-        self.git(folder / first, "push", "--quiet", "origin", "HEAD:main")
-        for name in names[1:]:
-            self.git(folder, "clone", "--quiet", "hub.git", name)
+        _copy_repositories(folder, names)
         self.clones = {name: self.open(folder / name) for name in names}
 
     def tick(self) -> int:
@@ -59,19 +100,7 @@ class Team:
 
     def git(self, folder: Path, *arguments: str, check: bool = True) -> str:
         """Run git in a folder."""
-        name = folder.name
-        identity = ("-c", f"user.name={name}", "-c", f"user.email={name}@example.org", "-c", "commit.gpgsign=false")
-        moment = f"{self.tick() // 1_000} +0000"
-        done = subprocess.run(
-            ["git", *identity, "-c", "core.editor=true", "-c", "advice.detachedHead=false", *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment},
-        )
-        assert not check or done.returncode == 0, f"git {arguments}: {done.stdout} {done.stderr}"
-        return done.stdout.strip()
+        return _git(self.tick(), folder, *arguments, check=check)
 
     def top(self, name: str) -> Path:
         """Return a clone's folder."""

@@ -17,6 +17,7 @@ from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
 
 from satchel.brief.briefing import Briefed, Briefing, LeftOut
+from tables import in_one_test
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -78,7 +79,7 @@ def test_commits_are_taken_only_if_they_are_those_that_were_tagged(tmp_path: Pat
         commits_of(replace(made, name="other"), tmp_path)
 
 
-@pytest.mark.parametrize("name", memory_stores.NAMES)
+@in_one_test("name", memory_stores.NAMES)
 def test_a_day_of_sessions_needs_only_items_that_hold_at_its_end(name: str) -> None:
     store = memory_stores.load(name)
     labels = {
@@ -126,7 +127,7 @@ def briefed(text: str, stands_for: tuple[str, ...] = (), counted: int = 0) -> Br
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("briefing", "missing"),
     [
         (briefed("c1 halt\nm1 halt"), set()),
@@ -134,7 +135,6 @@ def briefed(text: str, stands_for: tuple[str, ...] = (), counted: int = 0) -> Br
         (briefed("c1 halt", stands_for=("m1",)), set()),
         (briefed("m2 stop", stands_for=("m1",)), {"c1", "m1"}),
     ],
-    ids=["own line", "no line", "a twin's line", "a twin without a line"],
 )
 def test_a_critical_item_is_shown_by_its_line_or_by_that_of_its_twin(briefing: Briefing, missing: set[str]) -> None:
     assert unshown({"c1": "halt", "m1": "halt"}, briefing) == missing
@@ -144,7 +144,7 @@ def test_an_item_with_another_text_is_no_twin() -> None:
     assert unshown({"c1": "halt", "m1": "go"}, briefed("c1 halt", stands_for=("m1",))) == {"m1"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("briefing", "dropped"),
     [
         (briefed("c1 halt"), 2),
@@ -152,7 +152,6 @@ def test_an_item_with_another_text_is_no_twin() -> None:
         (briefed("c1 halt\nleft out: 1 critical message (get_messages)", counted=1), 1),
         (briefed("c1 halt\nleft out: 2 critical messages (get_messages)", counted=2), 0),
     ],
-    ids=["neither", "only counted", "one of two", "both"],
 )
 def test_a_critical_item_that_is_neither_shown_nor_counted_and_told_is_dropped_silently(
     briefing: Briefing, dropped: int

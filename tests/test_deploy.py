@@ -21,6 +21,7 @@ import pytest
 from satchel.interfaces.cli.group import satchel_command
 from satchel.store.postgres import parse
 from satchel.store.schema import MIGRATIONS
+from tables import in_one_test
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -118,7 +119,7 @@ def commands() -> Iterator[list[str]]:
     yield in_container
 
 
-@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+@in_one_test("path", UNITS)
 def test_every_directive_of_a_unit_is_known(path: Path) -> None:
     for section, directives in unit(path).items():
         assert set(directives) <= set(KNOWN[section].split()), section

@@ -21,6 +21,7 @@ from satchel.interfaces.mcp.guidance import PROMPTS
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.setup.clients import CLIENTS, Client
 from satchel.keep.moving.kinds import LINE_KINDS
+from tables import in_one_test
 
 REFERENCE = ROOT / "docs" / "reference"
 MOST_LINES = {
@@ -205,7 +206,7 @@ def test_decisions_are_few_short_and_in_the_index() -> None:
     assert index == titles
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
+@in_one_test("page", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
 def test_a_page_is_short(page: str) -> None:
     assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= MOST_LINES.get(page, 120)
 
@@ -225,7 +226,7 @@ def test_the_variables_of_all_providers_are_documented() -> None:
     assert variables <= backticked([ROOT / "docs" / "consulting.md"])
 
 
-@pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
+@in_one_test("client", CLIENTS.values())
 def test_every_client_has_a_page_that_names_its_files_and_version(client: Client) -> None:
     page = (ROOT / "docs" / "clients" / f"{client.name}.md").read_text(encoding="utf-8")
     table = (ROOT / "docs" / "setup.md").read_text(encoding="utf-8")

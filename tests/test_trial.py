@@ -15,6 +15,7 @@ import pytest
 
 import trial
 from satchel.base.tokens import token_counter
+from tables import in_one_test
 from trial_log import Line, Row, read_log, retries_of, rows_of, summary
 
 SCRIPT = Path(trial.__file__)
@@ -80,7 +81,7 @@ def test_a_log_is_summed_up_by_its_path(
     assert capsys.readouterr().out == summary(log_of(MENDED)) + "\n"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("others", "last", "is_retry"),
     [
         ([], MENDED, True),
@@ -92,7 +93,6 @@ def test_a_log_is_summed_up_by_its_path(
         ([], call("search", query="README"), False),
         ([], {**FAILED, "arguments": {"word": "when do sessions expire"}}, True),
     ],
-    ids=["next", "soon", "later", "past others", "by another", "other tool", "other question", "fails again"],
 )
 def test_a_retry_asks_alike_soon_after_an_error(
     others: list[dict[str, Any]], last: dict[str, Any], is_retry: bool
@@ -105,7 +105,7 @@ def test_a_call_like_one_that_succeeded_is_no_retry() -> None:
     assert retries_of(log_of(MENDED, MENDED)) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "is_error", "is_nothing"),
     [
         ("0 of 12 results", False, True),

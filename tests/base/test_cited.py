@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.cited import CHANGED, MAX_BYTES, MOVED, UNCHANGED, Digest, digest_of, find, read_cited
+from tables import in_one_test
 
 TEXT = b"one\ntwo\nthree\nfour\nfive\n"
 
@@ -25,7 +26,7 @@ class TestDigests:
     def test_there_is_no_line_behind_the_last_line_end(self) -> None:
         assert digest_of(TEXT, 6, None) is None
 
-    @pytest.mark.parametrize("text", [b"", b"\n\n", b"a\n \t\nb\n"])
+    @in_one_test("text", [b"", b"\n\n", b"a\n \t\nb\n"])
     def test_a_blank_line_is_not_cited(self, text: bytes) -> None:
         assert digest_of(text, 2, None) is None
 
@@ -44,7 +45,7 @@ class TestFinding:
     def test_what_stands_where_it_did_is_unchanged_whatever_stands_around_it(self) -> None:
         assert find(b"1\ntwo\nthree\n4\n", cited(2, 3)) == (UNCHANGED, 2)
 
-    @pytest.mark.parametrize(("text", "line"), [(b"zero\n" + TEXT, 3), (b"two\nthree\n", 1), (TEXT[4:] + b"1\n", 1)])
+    @in_one_test(("text", "line"), [(b"zero\n" + TEXT, 3), (b"two\nthree\n", 1), (TEXT[4:] + b"1\n", 1)])
     def test_what_stands_elsewhere_has_moved(self, text: bytes, line: int) -> None:
         assert find(text, cited(2, 3)) == (MOVED, line)
 
@@ -64,14 +65,14 @@ class TestFinding:
         assert find(b"x\nx\nx\nx\ny\n", digest) == (UNCHANGED, 1)
         assert find(b"y\ny\nx\nx\nx\nx\n", digest) == (MOVED, None)
 
-    @pytest.mark.parametrize("text", [b"", b"one\n2\nthree\n", b"one\ntwo\nxhree\n", b"two\nextra\nthree\n"])
+    @in_one_test("text", [b"", b"one\n2\nthree\n", b"one\ntwo\nxhree\n", b"two\nextra\nthree\n"])
     def test_what_stands_nowhere_has_changed(self, text: bytes) -> None:
         assert find(text, cited(2, 3)) == (CHANGED, None)
 
     def test_lines_are_not_found_inside_longer_ones(self) -> None:
         assert find(b"x two\n", cited(2)) == (CHANGED, None)
 
-    @pytest.mark.parametrize(("text", "state"), [(TEXT, UNCHANGED), (TEXT + b"six\n", CHANGED), (TEXT[1:], CHANGED)])
+    @in_one_test(("text", "state"), [(TEXT, UNCHANGED), (TEXT + b"six\n", CHANGED), (TEXT[1:], CHANGED)])
     def test_a_file_without_a_line_is_compared_whole(self, text: bytes, state: str) -> None:
         assert find(text, cited(None)) == (state, None)
 

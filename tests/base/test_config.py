@@ -10,6 +10,7 @@ from base.loaded_config import MOMENTS, from_toml, from_user
 from satchel.base.config import RESERVED_VARIABLES, documented_toml, load_config, parse_value, read_text
 from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import InvalidInput
+from tables import in_one_test
 
 RATE = Key("brief.rate", float, 1.0, "A factor.", minimum=0)
 SWITCH = Key("brief.switch", bool, True, "A switch.")
@@ -84,7 +85,7 @@ def test_an_argument_sets_every_key(as_text: bool) -> None:
         assert (setting.value, setting.source, config.warnings) == (value, "argument", ()), name
 
 
-@pytest.mark.parametrize(("deadline_ms", "wait_ms"), [(None, 250), (50, 8), (20_000, 3_333)])
+@in_one_test(("deadline_ms", "wait_ms"), [(None, 250), (50, 8), (20_000, 3_333)])
 def test_a_hook_waits_longer_for_a_lock_where_it_may_take_longer(deadline_ms: int | None, wait_ms: int) -> None:
     assert load_config(None, {}, {"hooks.deadline_ms": deadline_ms}).hooks_lock_wait_ms == wait_ms
 
@@ -109,7 +110,7 @@ def test_an_empty_variable_counts_as_not_set() -> None:
     assert (config.store_backups_keep, config.warnings) == (10, ())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "text"),
     [
         ("store.durability", "fast"),
@@ -172,7 +173,7 @@ def test_a_very_large_number_is_not_repeated() -> None:
     assert f"{10**18 - 1} is not" in small
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "line",
     [
         'lock_wait_ms = "5000"',
@@ -184,7 +185,6 @@ def test_a_very_large_number_is_not_repeated() -> None:
         f"lock_wait_ms = 0x{'f' * 20_000}",
         f"lock_wait_ms{'.x' * 3_000} = 1",
     ],
-    ids=lambda line: line[:28],
 )
 def test_a_value_of_the_wrong_type_in_the_file_is_warned_about(tmp_path: Path, line: str) -> None:
     config = from_toml(tmp_path, f"[store]\n{line}\n")
@@ -315,7 +315,7 @@ def test_asking_for_an_unknown_key_is_refused_with_the_nearest_name() -> None:
         load_config(None, {}).setting("store.durabilty")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "given", "value"),
     [(RATE, 1.5, 1.5), (RATE, 2, 2.0), (SWITCH, False, False), (SWITCH, True, True)],
 )
@@ -324,7 +324,7 @@ def test_numbers_and_switches_are_accepted_in_their_type(key: Key, given: object
     assert (parsed, type(parsed)) == (value, key.type)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "given"),
     [
         (RATE, True),
@@ -335,14 +335,13 @@ def test_numbers_and_switches_are_accepted_in_their_type(key: Key, given: object
         (SWITCH, 1),
         (SWITCH, "yes"),
     ],
-    ids=repr,
 )
 def test_what_is_no_number_or_switch_is_refused(key: Key, given: object) -> None:
     with pytest.raises(InvalidInput, match=rf"^{key.name} .* is not {key.allowed}\."):
         parse_value(key, given)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "text", "value"),
     [
         (SWITCH, "true", True),

@@ -10,6 +10,7 @@ from base.loaded_config import MOMENTS, from_project
 from satchel.base.config import documented_toml, load_config
 from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import Refused
+from tables import in_one_test
 
 OF_PROJECTS = {key.name for key in KEYS if key.project == "yes"}
 STRICTER = {"guard.claims"}
@@ -40,7 +41,7 @@ def test_a_projects_file_does_not_switch_the_guard_off(tmp_path: Path) -> None:
     assert warning.startswith('config.toml: a project\'s file may only set guard.claims to "deny" or "warn", not to ')
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key.project == "no"], ids=lambda key: key.name)
+@in_one_test("key", [key for key in KEYS if key.project == "no"])
 def test_what_a_projects_file_may_not_set_is_passed_over_with_a_warning(tmp_path: Path, key: Key) -> None:
     table, name = key.name.split(".")
     value = key.example if key.default in (None, ()) else key.default
@@ -55,7 +56,7 @@ def test_a_projects_file_lowers_a_budget(tmp_path: Path) -> None:
     assert (config.brief_budget, config.setting("brief.budget").source, config.warnings) == (1_000, "config.toml", ())
 
 
-@pytest.mark.parametrize("name", sorted(LOWERED))
+@in_one_test("name", sorted(LOWERED))
 def test_a_projects_file_does_not_raise_a_budget(tmp_path: Path, name: str) -> None:
     table, key = name.split(".")
     config = from_project(tmp_path, f"[{table}]\n{key} = 9999\n")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, SatchelError, nearest, unknown_name
+from tables import in_one_test
 
 
 def _classes(base: type[SatchelError] = SatchelError) -> Iterator[type[SatchelError]]:
@@ -42,9 +43,7 @@ def test_without_a_remedy_the_text_is_the_problem() -> None:
     assert str(SatchelError("it broke")) == "it broke"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"), [("discovry", "discovery"), ("DISCOVERY", "discovery"), ("xyz", None), ("", None)]
-)
+@in_one_test(("name", "expected"), [("discovry", "discovery"), ("DISCOVERY", "discovery"), ("xyz", None), ("", None)])
 def test_the_nearest_name_is_found_without_regard_to_case(name: str, expected: str | None) -> None:
     assert nearest(name, ["discovery", "error"]) == expected
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from satchel.base.file_checks import is_inside, open_inside, why_unreadable
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("real", "base", "inside"),
     [
         ("/a/b", "/a", True),
@@ -49,7 +50,7 @@ def test_no_link_on_the_way_is_followed_and_no_descriptor_stays_open(tmp_path: P
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "said"),
     [
         (FileNotFoundError(errno.ENOENT, "x"), "is not there"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.git_files import read_head
+from tables import in_one_test
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 REF = "ref: refs/heads/main\n"
@@ -129,7 +130,7 @@ def test_a_pointer_that_leads_nowhere(tmp_path: Path, pointer: str) -> None:
     assert read_head(str(tmp_path)) == (None, None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "ref",
     [
         b"refs/heads/../../../secret",

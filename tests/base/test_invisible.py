@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
 from satchel.base.invisible import revealed
 from satchel.base.text import clean_content
+from tables import in_one_test
 
 ZWNJ, ZWJ, VS15, VS16 = "\u200c", "\u200d", "\ufe0e", "\ufe0f"
 
@@ -51,13 +51,13 @@ def test_control_characters_and_what_hides_are_revealed_in_ascii_too() -> None:
     assert revealed("\x1b[31mred") == "\\u{1b}[31mred"
 
 
-@pytest.mark.parametrize("text", REAL.values(), ids=REAL)
+@in_one_test("text", REAL.values())
 def test_what_shapes_real_text_stays(text: str) -> None:
     cleaned = clean_content(f"{text}\nand after")
     assert (cleaned.text, cleaned.notes) == (f"{text}\nand after", ())
 
 
-@pytest.mark.parametrize("character", NEVER, ids=lambda one: f"{ord(one):04X}")
+@in_one_test("character", NEVER)
 def test_what_only_hides_is_removed_and_said_once(character: str) -> None:
     cleaned = clean_content(f"ig{character}nore {character}\nالف{character}ب")
     assert cleaned.text == "ignore \nالفب"
@@ -88,7 +88,7 @@ HIDING = {
 }
 
 
-@pytest.mark.parametrize(("text", "left"), HIDING.values(), ids=HIDING)
+@in_one_test(("text", "left"), HIDING.values())
 def test_a_hidden_text_does_not_survive(text: str, left: str) -> None:
     assert clean_content(text).text == left
 

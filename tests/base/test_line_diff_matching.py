@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from satchel.base import line_diff
 from satchel.base.line_diff import matching_lines
+from tables import in_one_test
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=14)
 
@@ -38,7 +39,7 @@ def test_without_anchors_nothing_that_could_stay_is_lost(old: list[str], new: li
     assert len(matching_lines(old * 3, new * 3)) == longest_common(old * 3, new * 3)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("old", "new", "expected"),
     [
         ("", "", []),

@@ -7,6 +7,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import KeptPage, Page, check_page, check_whole
+from tables import in_one_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +20,18 @@ class Thing:
 NOTHING: tuple[Thing, ...] = ()
 
 
-@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
+@in_one_test(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
 def test_pages_within_the_bounds_are_accepted(limit: int, offset: int) -> None:
     check_page(limit, offset)
 
 
-@pytest.mark.parametrize("limit", [-1, 501, 2.5, 2.0, "20", None, True, 10**30])
+@in_one_test("limit", [-1, 501, 2.5, 2.0, "20", None, True, 10**30])
 def test_a_limit_that_is_none_is_refused_by_name(limit: Any) -> None:
     with pytest.raises(InvalidInput, match=r"limit .*Give 0 to 500"):
         check_page(limit, 0)
 
 
-@pytest.mark.parametrize("offset", [-1, 0.0, "0", None, False, 10**30])
+@in_one_test("offset", [-1, 0.0, "0", None, False, 10**30])
 def test_an_offset_that_is_none_is_refused_by_name(offset: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^offset "):
         check_page(20, offset)
@@ -42,7 +43,7 @@ def test_the_smallest_number_may_be_another_than_zero() -> None:
         check_whole("line", 0, 10, smallest=1)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("items", "total", "offset", "following"),
     [
         (("a", "b"), 5, 0, 2),
@@ -62,7 +63,7 @@ def test_a_page_can_be_walked_and_counted() -> None:
     assert (list(page), len(page)) == (["a", "b"], 2)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("page", "cursor"),
     [
         (KeptPage((Thing(3), Thing(5)), 2, 0, 2, seq=9), 9),
@@ -73,16 +74,6 @@ def test_a_page_can_be_walked_and_counted() -> None:
         (KeptPage(NOTHING, 7, 0, 0, seq=9, order="seq", after_seq=2), 2),
         (KeptPage(NOTHING, 0, 0, 0, seq=9, order="seq", after_seq=2), 9),
         (KeptPage(NOTHING, 7, 0, 0, seq=9), 9),
-    ],
-    ids=[
-        "the whole list",
-        "part of the newest",
-        "some of the changes",
-        "the last of the changes",
-        "no change",
-        "how many changes there are",
-        "that there are none",
-        "how many there are",
     ],
 )
 def test_the_cursor_of_a_page_loses_no_change(page: KeptPage[Thing], cursor: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 from satchel.base import paths
 from satchel.base.errors import Detached, InvalidInput, Refused, Unavailable
 from satchel.base.paths import StorePlace, filesystem_kind, locate_store, refuse_network_filesystem, worktree_of
+from tables import in_one_test
 
 STORE = Path(".satchel") / "satchel.db"
 
@@ -306,7 +307,7 @@ a line of no sense
 """
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("folder", "kind"),
     [
         ("/home/me", "ext4"),

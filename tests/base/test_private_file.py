@@ -11,6 +11,7 @@ import pytest
 from satchel import Busy, Refused
 from satchel.base.private_file import PrivateFile, from_fields, to_fields
 from satchel.base.records import dataclass
+from tables import in_one_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def test_each_change_is_later_than_the_one_before_whatever_the_clock_says(tmp_pa
     assert file.path.stat().st_mtime_ns > ahead
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "fields",
     [
         {"name": "a", "number": True, "agent": None},

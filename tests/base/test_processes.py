@@ -15,6 +15,7 @@ import pytest
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import replace
+from tables import in_one_test
 
 LOOK = """
 import json, os
@@ -96,7 +97,7 @@ def test_two_processes_are_never_the_same() -> None:
     assert processes.find(os.getpid()) != processes.find(os.getppid())
 
 
-@pytest.mark.parametrize("number", [0, -1, 2**31 - 1, 2**63])
+@in_one_test("number", [0, -1, 2**31 - 1, 2**63])
 def test_a_number_that_no_process_has(number: int) -> None:
     assert processes.find(number) is None
 

@@ -8,6 +8,7 @@ from examples import examples
 from satchel.base.errors import InvalidInput
 from satchel.base.project_paths import canonical_path
 from satchel.base.text import MAX_NAME_CHARS, check_name, clean_content, fold, quoted_line, without_repeats
+from tables import in_one_test
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 
@@ -49,12 +50,12 @@ def test_a_name_is_trimmed() -> None:
     assert check_name("  planner \n", "agent") == "planner"
 
 
-@pytest.mark.parametrize("name", ["r", "größe", "漢字", "a b", "x" * MAX_NAME_CHARS, "{x}", "a<b", "🎒"])
+@in_one_test("name", ["r", "größe", "漢字", "a b", "x" * MAX_NAME_CHARS, "{x}", "a<b", "🎒"])
 def test_any_readable_name_is_accepted(name: str) -> None:
     assert check_name(name, "run_id") == name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "problem"),
     [
         ("", "is empty"),
@@ -87,7 +88,7 @@ def test_what_is_no_name_is_refused_with_the_field(name: object, problem: str) -
         check_name(name, "loop_id")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("Planner", " planner"),
@@ -113,7 +114,7 @@ def test_an_accent_has_one_spelling_in_a_name() -> None:
     assert check_name("cafe\u0301", "task_id") == check_name("caf\u00e9", "task_id")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "expected"),
     [
         ("src/a.py", "src/a.py"),
@@ -130,19 +131,19 @@ def test_one_file_has_one_spelling(path: str, expected: str) -> None:
     assert canonical_path(path, "/home/me/proj") == expected
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/home/me/project2/a", "/home/me/proj/../other", "/"])
+@in_one_test("path", ["/etc/passwd", "/home/me/project2/a", "/home/me/proj/../other", "/"])
 def test_an_absolute_path_outside_the_project_is_refused(path: str) -> None:
     with pytest.raises(InvalidInput, match="outside the project"):
         canonical_path(path, "/home/me/proj")
 
 
-@pytest.mark.parametrize("path", [".", "./", "..", "../a", "src/../../a", "/home/me/proj", "/home/me/proj/."])
+@in_one_test("path", [".", "./", "..", "../a", "src/../../a", "/home/me/proj", "/home/me/proj/."])
 def test_what_names_no_file_of_the_project_is_refused(path: str) -> None:
     with pytest.raises(InvalidInput, match="names no file of the project"):
         canonical_path(path, "/home/me/proj")
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", "src/{{file}}", "a\nb", "\udc80"])
+@in_one_test("path", ["", "a\0b", "src/{{file}}", "a\nb", "\udc80"])
 def test_a_path_that_could_be_no_name_is_refused(path: str) -> None:
     with pytest.raises(InvalidInput, match=r"^spec_path "):
         canonical_path(path, "/home/me/proj", "spec_path")
@@ -177,7 +178,7 @@ def test_a_text_that_stood_before_is_said_once() -> None:
     assert without_repeats(["b"]) == ["b"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "coded",
     [
         "\x1b[31mred\x1b[0m",

@@ -7,6 +7,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.base.tokens import TokenCount, TokenCounter, estimate, token_counter
+from tables import in_one_test
 
 PROSE = (
     "The session middleware keeps a refresh token for each device. When the gateway rotates its key, every "
@@ -111,7 +112,7 @@ def test_a_tokenizer_without_its_vocabulary_is_not_used(
     assert token_counter().reason == "splintr-rs cannot load o200k_base (no such vocabulary)"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "kind"),
     [
         pytest.param(PROSE, None, id="prose"),
@@ -128,7 +129,7 @@ def test_the_estimate_is_within_a_fifth_of_the_count(text: str, kind: str | None
     assert estimate(text, kind) == pytest.approx(token_counter().count(text), rel=0.2)
 
 
-@pytest.mark.parametrize("kind", ["xml", ".xml", "XML"])
+@in_one_test("kind", ["xml", ".xml", "XML"])
 def test_the_kind_of_file_changes_the_estimate(kind: str) -> None:
     assert estimate(JSON, kind) > estimate(JSON)
 
@@ -137,7 +138,7 @@ def test_an_unknown_kind_is_estimated_as_prose() -> None:
     assert estimate(JSON, "quux") == estimate(JSON)
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), (" ", 1), ("x", 1), ("\ud800", 1)])
+@in_one_test(("text", "tokens"), [("", 0), (" ", 1), ("x", 1), ("\ud800", 1)])
 def test_only_an_empty_text_is_estimated_at_nothing(text: str, tokens: int) -> None:
     assert estimate(text) == tokens
 

@@ -22,6 +22,7 @@ from satchel.base.records import field_names
 from satchel.base.wire import error_fields, error_of, packed, unpacked
 from satchel.find.kind import Kind
 from satchel.keep.housekeeping import Cleared
+from tables import in_one_test
 
 _GOLDEN = Path(__file__).with_name("wire_shapes.json")
 _TRAVELLING = ("base.", "keep.", "find.", "brief.", "interfaces.operations.")
@@ -134,7 +135,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("value", REFUSED, ids=str)
+@in_one_test("value", REFUSED)
 def test_what_is_no_record_of_ours_is_not_made(value: object) -> None:
     with pytest.raises(InvalidInput, match="same version"):
         unpacked(value)
@@ -150,22 +151,20 @@ def test_what_is_nested_too_deep_is_refused() -> None:
         unpacked(deep)
 
 
-@pytest.mark.parametrize(
-    "value", [print, object(), 1j, open, SatchelError("x"), _Theirs.X], ids=lambda value: type(value).__name__
-)
+@in_one_test("value", [print, object(), 1j, open, SatchelError("x"), _Theirs.X])
 def test_what_cannot_travel_is_not_sent(value: object) -> None:
     with pytest.raises(TypeError, match="cannot travel"):
         packed(value)
 
 
-@pytest.mark.parametrize("code", errors.ERROR_KINDS)
+@in_one_test("code", errors.ERROR_KINDS)
 def test_every_error_arrives_with_its_code(code: str) -> None:
     arrived = error_of({"code": code, "problem": "it is so", "remedy": None})
     assert (arrived.code, arrived.problem, arrived.remedy) == (code, "it is so", None)
     assert error_fields(arrived) == {"code": code, "problem": "it is so", "remedy": None}
 
 
-@pytest.mark.parametrize("fields", [None, 5, [], {}, {"code": 5}, {"code": "unheard", "problem": 1}], ids=str)
+@in_one_test("fields", [None, 5, [], {}, {"code": 5}, {"code": "unheard", "problem": 1}])
 def test_what_is_no_error_of_ours_is_an_error_all_the_same(fields: object) -> None:
     assert isinstance(error_of(fields), SatchelError)
 

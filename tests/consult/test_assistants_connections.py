@@ -17,6 +17,7 @@ from consult.providers.openai_api import OpenAIApi
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.models import Ask
+from tables import in_one_test
 
 FILES = {"src/auth.py": content("def refresh(): ...\n")}
 PASSWORD = "hunter2-of-the-proxy"
@@ -188,7 +189,7 @@ def test_an_environment_that_cannot_be_used_is_told(
     assert PASSWORD not in str(failed.value)
 
 
-@pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1/v1", "127.0.0.1:8080/v1"])
+@in_one_test("url", ["nonsense", "ftp://127.0.0.1/v1", "127.0.0.1:8080/v1"])
 def test_an_address_that_is_none_is_told(line: Line, url: str) -> None:
     with pytest.raises((AssistantFailed, Unavailable)) as failed:
         line.ask(url)

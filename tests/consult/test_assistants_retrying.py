@@ -11,13 +11,14 @@ from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult import sdk
 from satchel.consult.models import Timing
 from satchel.consult.wire import Wire, pause_after, persist, retry_after
+from tables import in_one_test
 
 
 def failure(*, is_passing: bool = True, retry_after: float | None = None) -> AssistantFailed:
     return AssistantFailed("it failed", is_passing=is_passing, retry_after=retry_after)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("attempt", "failed", "least", "most"),
     [
         (1, failure(), 0.25, 0.5),
@@ -44,7 +45,7 @@ def test_those_who_failed_together_do_not_come_back_together() -> None:
     assert all(pause is not None and 1.0 <= pause <= 2.0 for pause in pauses)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("headers", "seconds"),
     [
         ({}, None),

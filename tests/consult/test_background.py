@@ -15,6 +15,7 @@ from satchel.base.records import replace
 from satchel.consult import consultation
 from satchel.consult.consultation import Consultation, Panel
 from satchel.consult.records import raise_if_cancelled
+from tables import in_one_test
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 
@@ -105,7 +106,7 @@ def test_too_many_at_once_are_refused(consulted: Consulted) -> None:
     over.set()
 
 
-@pytest.mark.parametrize("wait", [-1, 46, float("nan")])
+@in_one_test("wait", [-1, 46, float("nan")])
 def test_a_wait_out_of_range_is_refused(consulted: Consulted, wait: float) -> None:
     with pytest.raises(InvalidInput, match="out of range"):
         consulted.satchel.consulting.get("x", wait=wait)

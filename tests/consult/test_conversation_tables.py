@@ -118,13 +118,14 @@ def test_a_file_without_its_conversation_is_found(conversations: Conversations, 
 
 
 DAMAGE = (b"no zlib", b"[", b"5", b"[[1]]", b"[null]", zlib.compress(b"5"), zlib.compress(b"[" * 200_000))
-LISTS_OF_OTHERS = (zlib.compress(b"[]"), zlib.compress(b'["a.py", "b.py"]'), zlib.compress(b" " * (65 << 20) + b"[]"))
+LISTS_OF_OTHERS = (zlib.compress(b"[]"), zlib.compress(b'["a.py", "b.py"]'), zlib.compress(b" " * (2 << 20) + b"[]"))
 
 
 @pytest.mark.parametrize("damage", [*DAMAGE, *LISTS_OF_OTHERS])
 def test_a_damaged_list_of_files_is_named_and_keeps_nobody_from_a_reset(
-    conversations: Conversations, satchel: Satchel, damage: bytes
+    conversations: Conversations, satchel: Satchel, monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:
+    monkeypatch.setattr("satchel.consult.conversation_tables._MOST_LIST_BYTES", 1 << 20)
     take_turn(conversations, known("a.py"))
     change(satchel, "UPDATE conversation_paths SET paths = :bytes", bytes=damage)
     with pytest.raises(StoreDamaged, match="the list of files of a conversation cannot be read"):

@@ -18,6 +18,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, 
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
 from satchel.consult.vector_stores import VectorStores
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -134,8 +135,8 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
         other.reset(KEY)
 
 
-@pytest.mark.parametrize("part", ["assistant", "conversation"])
-@pytest.mark.parametrize("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
+@in_one_test("part", ["assistant", "conversation"])
+@in_one_test("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
 def test_a_key_that_is_no_name_is_refused(conversations: Conversations, part: str, value: Any) -> None:
     parts = {"assistant": "gpt", "conversation": "review", part: value}
     with pytest.raises(InvalidInput, match=part):
@@ -290,7 +291,7 @@ class TestListing:
         clock.advance(1_000)
         assert conversations.list().items[0].lease is None
 
-    @pytest.mark.parametrize("page", [{"limit": -1}, {"limit": 501}, {"offset": -1}])
+    @in_one_test("page", [{"limit": -1}, {"limit": 501}, {"offset": -1}])
     def test_what_is_no_page_is_refused(self, conversations: Conversations, page: dict[str, Any]) -> None:
         with pytest.raises(InvalidInput):
             conversations.list(**page)

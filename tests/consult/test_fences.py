@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.consult.prompts import choose_mark, fenced, listed_name, quoted
+from tables import in_one_test
 
 
 def test_the_same_contents_give_the_same_mark() -> None:
@@ -58,11 +58,11 @@ def test_a_quoted_path_stays_on_its_line_and_reads_back(path: str) -> None:
     assert json.loads(quoted(path)) == path
 
 
-@pytest.mark.parametrize("path", ["a b", "a,b", "a:", '"a"', "<file>", "a\\b", "a\nb", "\udc80", "a\u202eb"])
+@in_one_test("path", ["a b", "a,b", "a:", '"a"', "<file>", "a\\b", "a\nb", "\udc80", "a\u202eb"])
 def test_a_path_that_could_be_misread_in_a_list_is_quoted(path: str) -> None:
     assert listed_name(path) == quoted(path)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "über/x-1_2.tsx", "(a)[b]@c+d~"])
+@in_one_test("path", ["src/a.py", "über/x-1_2.tsx", "(a)[b]@c+d~"])
 def test_an_ordinary_path_is_not_quoted(path: str) -> None:
     assert listed_name(path) == path

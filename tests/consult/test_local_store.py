@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from consult.providers.asking import content
 from satchel.base.errors import Interrupted
 from satchel.consult.rounds import CHUNK_CHARS, LocalStore, passages
+from tables import in_one_test
 
 FILES = {
     "src/auth.py": content("import jwt\n\n\ndef refresh_token(user):\n    return sign(user)\n"),
@@ -15,7 +16,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "path"),
     [
         ("how is the token refreshed?", "src/auth.py"),
@@ -30,7 +31,7 @@ def test_files_are_found_by_what_is_in_them_and_by_their_path(query: str, path: 
         assert store.search(query, 1)[0].path == path
 
 
-@pytest.mark.parametrize("query", ["", "?", '"', "NOT", "a AND (", "\x00", "\ud800"])
+@in_one_test("query", ["", "?", '"', "NOT", "a AND (", "\x00", "\ud800"])
 def test_any_text_is_a_valid_query(query: str) -> None:
     with LocalStore(FILES) as store:
         assert isinstance(store.search(query, 5), tuple)

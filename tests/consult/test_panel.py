@@ -13,6 +13,7 @@ from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.consult import consultation, planning, reading
 from satchel.consult.records import TurnPlan
+from tables import in_one_test
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 MODELS = ["compatible:a", "compatible:b", "ollama:c"]
@@ -135,7 +136,7 @@ def test_threads_are_few(
     assert len(threads) <= most
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("names", "options", "error"),
     [
         (["gpt-6", "openai:gpt-6"], {}, "named twice"),

@@ -9,6 +9,7 @@ import pytest
 from satchel.consult.planning import check_partition, give_back, place_new
 from satchel.consult.prompts import NewFile
 from satchel.consult.records import Content, KnownFile, Overflow, Stat
+from tables import in_one_test
 
 
 def new(path: str, tokens: int) -> NewFile:
@@ -60,7 +61,7 @@ def test_each_part_alone_is_accepted_and_the_prompt_s_is_returned() -> None:
     assert check_partition({"a": INLINE}, {"a": INLINE._replace(digest=None)}, ["a"], [], ["a"]) == []
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("before", "after", "searchable", "held_back", "said"),
     [
         ({"a": INLINE}, {"a": OVERFLOW}, ["a"], [], "a file moved"),

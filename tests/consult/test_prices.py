@@ -9,6 +9,7 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput
 from satchel.consult.models import find_price
 from satchel.interfaces.text.consultations import cost_line
+from tables import in_one_test
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 MODEL = "compatible:tiny"
@@ -46,7 +47,7 @@ def test_each_model_has_its_own_price(consulted: Consulted) -> None:
     assert [one.cost for one in panel.answers] == [pytest.approx(110e-6), pytest.approx(220e-6), None]
 
 
-@pytest.mark.parametrize("prices", ["tiny", "tiny 1", "tiny -1 1", "tiny nan 1", "tiny 1 1 1", "b 1 1,,"])
+@in_one_test("prices", ["tiny", "tiny 1", "tiny -1 1", "tiny nan 1", "tiny 1 1 1", "b 1 1,,"])
 def test_a_malformed_price_is_refused_before_anything_is_sent(consulted: Consulted, prices: str) -> None:
     configure(consulted, prices)
     with pytest.raises(InvalidInput, match=r"in consult\.prices is no price"):

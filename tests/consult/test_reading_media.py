@@ -24,12 +24,13 @@ from satchel.base.errors import Refused
 from satchel.consult import reading
 from satchel.consult.reading import Damaged, Extent, measure, media_tokens
 from satchel.consult.records import Media
+from tables import in_one_test
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 300, 400) + bytes(12)
 WEBP = b"RIFF\0\0\0\0WEBP"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("data", "extent"),
     [
         (png(640, 480), Extent(640, 480)),
@@ -41,13 +42,12 @@ WEBP = b"RIFF\0\0\0\0WEBP"
         (pdf(3), Extent(pages=3)),
         (pdf(5, is_packed=True), Extent(pages=5)),
     ],
-    ids=["png", "jpeg", "gif", "webp extended", "webp lossless", "webp", "pdf", "pdf of packed objects"],
 )
 def test_the_extent_stands_in_the_header(data: bytes, extent: Extent) -> None:
     assert measure(data) == extent
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("data", "problem"),
     [
         (b"# A text", "begins as no image or PDF"),
@@ -67,7 +67,7 @@ def test_what_is_damaged_is_refused(data: bytes, problem: str) -> None:
         measure(data)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "data", "tokens"),
     [
         ("anthropic:claude-opus-5", png(1000, 750), 1_000),

@@ -20,6 +20,7 @@ from satchel.base.errors import (
     TooLarge,
     Unavailable,
 )
+from tables import in_one_test
 
 if TYPE_CHECKING:
     pass
@@ -38,7 +39,7 @@ class TestRefusals:
         assert consulted.leases() == []
         return error.value
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("model", "kind", "match"),
         [
             ("gpt-7-imaginary", InvalidInput, "Did you mean|Known:"),
@@ -51,7 +52,7 @@ class TestRefusals:
         consulted.model = model
         self.refused(consulted, kind, match)
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("model", "variable"),
         [
             ("openai:gpt-test", "OPENAI_API_KEY"),
@@ -81,16 +82,16 @@ class TestRefusals:
         consulted.write("src/service.py", SMALL)
         self.refused(consulted, NotFound, r"Did you mean 'src/service\.py'", context=["src/servise.py"])
 
-    @pytest.mark.parametrize("value", ["src", [1], [None]], ids=repr)
+    @in_one_test("value", ["src", [1], [None]])
     def test_what_is_no_list_of_paths(self, consulted: Consulted, value: object) -> None:
         for field in ("context", "priority", "attachments"):
             self.refused(consulted, InvalidInput, f"{field} is no list of paths", **{field: value})
 
-    @pytest.mark.parametrize("path", ["", " ", "a\0b", "a\nb"])
+    @in_one_test("path", ["", " ", "a\0b", "a\nb"])
     def test_what_is_no_path(self, consulted: Consulted, path: str) -> None:
         self.refused(consulted, InvalidInput, "path", context=[path])
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("options", "match"),
         [
             ({"question": ""}, "instructions"),
@@ -99,7 +100,6 @@ class TestRefusals:
             ({"conversation": ""}, "conversation"),
             ({"conversation": "a\nb"}, "conversation"),
         ],
-        ids=["empty", "a number", "too long", "no session", "a newline"],
     )
     def test_what_is_no_question(self, consulted: Consulted, options: dict[str, object], match: str) -> None:
         self.refused(consulted, SatchelError, match, **options)
@@ -107,7 +107,7 @@ class TestRefusals:
     def test_a_question_larger_than_the_window(self, consulted: Consulted) -> None:
         self.refused(consulted, TooLarge, "Shorten them", question="word " * 30_000)
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("options", "match"),
         [
             ({"role": "developer"}, "role was given without briefing"),

@@ -7,7 +7,7 @@ import pytest
 from consult.consulted import LONG, SMALL, Consulted, names
 from consult.providers.chat_completions import ChatCompletions, Said
 from consulting import blocks_of
-from satchel import Satchel
+from satchel import NewEntry, Satchel
 from satchel.base.errors import NotFound, StoreFull
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -38,8 +38,8 @@ def test_a_briefing_is_for_a_role_and_a_task(consulted: Consulted) -> None:
 
 
 def test_a_briefing_takes_a_part_of_a_small_window(consulted: Consulted) -> None:
-    for number in range(200):
-        consulted.satchel.entries.write("discovery", f"what was found in place {number}: " + f"word{number} " * 60)
+    texts = (f"what was found in place {number}: " + f"word{number} " * 60 for number in range(200))
+    consulted.satchel.entries.write_many([NewEntry("discovery", text) for text in texts])
     done = consulted.ask(briefing=True)
     # the rest of a first turn takes 317, and what stands around the briefing 15
     assert 0 < done.sent_tokens < (8_000 - 1_000) // 4 + 350

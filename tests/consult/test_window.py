@@ -8,6 +8,7 @@ from satchel import InvalidInput, TooLarge
 from satchel.base.tokens import TokenCounter
 from satchel.consult.models import WindowFull, check_fits, next_conversation, room
 from satchel.consult.records import Window
+from tables import in_one_test
 
 EXACT = TokenCounter("exact", True, None, lambda text, _kind: len(text))
 ESTIMATE = TokenCounter("estimate", False, "no vocabulary", lambda text, _kind: len(text))
@@ -21,7 +22,7 @@ def test_an_estimating_counter_keeps_a_margin() -> None:
     assert room(Window(10_000, 1_000), ESTIMATE) == int((10_000 - 1_000 - 64) / 1.15)
 
 
-@pytest.mark.parametrize("window", [Window(1_000, 1_000), Window(1_000, 936), Window(1_000, 0), Window(-5, 1)])
+@in_one_test("window", [Window(1_000, 1_000), Window(1_000, 936), Window(1_000, 0), Window(-5, 1)])
 def test_a_window_without_room_is_refused(window: Window) -> None:
     with pytest.raises(InvalidInput, match="leaves no room"):
         room(window, EXACT)
@@ -51,7 +52,7 @@ def test_the_warning_begins_at_85_percent(added: int, warns: bool) -> None:
         assert "'auth-3'" in warnings[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("conversation", "taken", "expected"),
     [
         ("auth", (), "auth-2"),

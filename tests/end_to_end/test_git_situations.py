@@ -67,24 +67,19 @@ def only_store(situation: Situation, here: Path, base: Path) -> Callable[[], Non
     return check
 
 
-def test_the_library_uses_one_store(situation: Situation, here: Path, only_store: Callable[[], None]) -> None:
-    if situation.problem:
-        with pytest.raises(Refused, match=situation.problem):
-            open_satchel(here=True)
-    else:
-        with open_satchel() as satchel:
-            assert [rule.text for rule in satchel.constraints.find()] == [RULE]
-            satchel.entries.write("discovery", "a note", agent="ben")
-    only_store()
-
-
-def test_a_hook_uses_one_store(
+def test_a_server_a_hook_and_the_library_use_one_store(
     situation: Situation,
     here: Path,
+    base: Path,
     only_store: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    """What a server offers to people, what a hook says and what the library reads, in this order: the last writes."""
+    home = situation.home
+    assert serve._own_stores() == ([] if home is None else [base / "tree" / home / ".satchel" / "satchel.db"])
+    only_store()
+
     monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "60000")
     monkeypatch.setattr(command, "_read", lambda: json.dumps(_EVENT | {"cwd": str(here)}).encode())
     assert command.run(["claude", "SessionStart"]) == 0
@@ -96,12 +91,13 @@ def test_a_hook_uses_one_store(
         assert re.search(situation.problem or RULE, printed.replace("\\n", " "))
     only_store()
 
-
-def test_a_server_offers_the_one_store_to_people(
-    situation: Situation, here: Path, only_store: Callable[[], None], base: Path
-) -> None:
-    home = situation.home
-    assert serve._own_stores() == ([] if home is None else [base / "tree" / home / ".satchel" / "satchel.db"])
+    if situation.problem:
+        with pytest.raises(Refused, match=situation.problem):
+            open_satchel(here=True)
+    else:
+        with open_satchel() as satchel:
+            assert [rule.text for rule in satchel.constraints.find()] == [RULE]
+            satchel.entries.write("discovery", "a note", agent="ben")
     only_store()
 
 

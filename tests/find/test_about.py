@@ -47,9 +47,9 @@ class TestSizes:
         assert met.ref == ref
         assert set(met.words) >= {"tracking", "dhl"}
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_what_says_nothing_finds_nothing(self, satchel: Satchel, others: int) -> None:
+        fill(satchel, others)
+        texts = (
             "continue",
             "yes do it",
             "why does the app start so late? two hours!",
@@ -58,11 +58,8 @@ class TestSizes:
             "请继续",
             "",
             "?!",
-        ],
-    )
-    def test_what_says_nothing_finds_nothing(self, satchel: Satchel, others: int, text: str) -> None:
-        fill(satchel, others)
-        assert asked(satchel, text) == []
+        )
+        assert {text: met for text in texts if (met := asked(satchel, text))} == {}
 
 
 def test_the_strongest_comes_first(satchel: Satchel) -> None:

@@ -13,6 +13,7 @@ from satchel.find.query import parse
 from satchel.find.scopes import Either, Scope
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
+from tables import in_one_test
 
 
 @pytest.fixture
@@ -159,14 +160,14 @@ def test_a_disagreement_is_seen_from_both_sides(engine: Engine, sql: str, sql_of
     assert disagreements(engine) == [problem]
 
 
-@pytest.mark.parametrize("kind", Kind)
+@in_one_test("kind", Kind)
 def test_a_short_id_is_read_with_and_without_its_letter(kind: Kind) -> None:
     assert kind.ref(812) == f"{kind.letter}812"
     for ref in (kind.ref(812), f" {kind.letter}812\n", "812", 812):
         assert kind.number_of(ref) == 812
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "thing"),
     [
         (Kind.ENTRY, "a note"),
@@ -182,7 +183,7 @@ def test_what_is_no_short_id_of_a_kind_is_refused_with_one_that_would_be(kind: K
     assert str(refused.value) == f"'x12' is no id of {thing}. Give an id such as {kind.letter}812; lists show them"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "ref", ["", "m", "mm1", "d1", "m-1", "-1", -1, "m1.5", 1.5, "m²", "m" + "9" * 19, 10**19, True, None, ["m1"], b"m1"]
 )
 def test_what_is_no_number_with_or_without_the_letter_is_refused(ref: object) -> None:

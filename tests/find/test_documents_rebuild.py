@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import NewEntry, Satchel
+from satchel.find import documents
 from satchel.find.index import index_of
 from satchel.keep.housekeeping.checks import index_problems
 
@@ -67,18 +68,19 @@ def found(satchel: Satchel, text: str) -> list[str]:
 
 
 @pytest.fixture
-def kept(satchel: Satchel) -> Satchel:
-    """450 entries, more than two steps of a rebuild, one of them superseded, and one pruned."""
+def kept(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
+    """48 entries, more than two steps of a rebuild of 20, one of them superseded, and one pruned."""
+    monkeypatch.setattr(documents, "_PER_STEP", 20)
     satchel.entries.write("error", "gone")
     satchel.entries.write("error", "stays")
     satchel.entries.prune(keep=1)
     for summary in ("zebra first", "zebra second"):
         satchel.entries.write("review_verdict", {"passed": True, "summary": summary}, task_id="T1")
-    for start in (0, 224):
+    for start in (0, 23):
         satchel.entries.write_many(
             [
-                NewEntry("discovery", f"note {number} {'needle' if number == 333 else 'hay'}", None, "L1", "a.py")
-                for number in range(start, start + 223)
+                NewEntry("discovery", f"note {number} {'needle' if number == 33 else 'hay'}", None, "L1", "a.py")
+                for number in range(start, start + 22)
             ]
         )
     return satchel
@@ -87,7 +89,7 @@ def kept(satchel: Satchel) -> Satchel:
 def test_of_a_sound_index_nothing_changes(kept: Satchel) -> None:
     before = spine(kept)
     total = kept.finding.search("hay", limit=0).total
-    assert kept.finding.rebuild(untold) == len(before) == 449
+    assert kept.finding.rebuild(untold) == len(before) == 47
     assert spine(kept) == before
     assert kept.finding.search("hay", limit=0).total == total
     assert problems(kept) == []
@@ -98,14 +100,14 @@ def test_a_second_rebuild_changes_nothing_either(kept: Satchel) -> None:
     counts = [kept.finding.rebuild(untold)]
     before = spine(kept)
     counts.append(kept.finding.rebuild(untold))
-    assert counts == [449, 449]
+    assert counts == [47, 47]
     assert spine(kept) == before
 
 
 def test_the_progress_goes_on_to_the_end(kept: Satchel) -> None:
     told: list[tuple[int, int]] = []
     kept.finding.rebuild(lambda done, total: told.append((done, total)))
-    assert told == [(200, 449), (400, 449), (449, 449)]
+    assert told == [(20, 47), (40, 47), (47, 47)]
 
 
 def test_an_empty_store_is_rebuilt_to_nothing(satchel: Satchel) -> None:
@@ -124,8 +126,8 @@ def test_an_empty_store_is_rebuilt_to_nothing(satchel: Satchel) -> None:
         (ALL_TEXTS_LOST,),
         ("DELETE FROM documents", ALL_TEXTS_LOST),
         (stray("INSERT", 9999),),
-        (stray("INSERT OR REPLACE", 430),),
-        ("UPDATE documents SET item_id = item_id + 10000 WHERE id > 300",),
+        (stray("INSERT OR REPLACE", 43),),
+        ("UPDATE documents SET item_id = item_id + 10000 WHERE id > 30",),
         ("UPDATE documents SET status = 1, loop_id = 'x', file = NULL, segment = NULL, run_id = NULL, seq = 0",),
     ],
     ids=lambda damage: (damage[0] if isinstance(damage[0], str) else damage[0]["sqlite"])[:60],
@@ -133,17 +135,17 @@ def test_an_empty_store_is_rebuilt_to_nothing(satchel: Satchel) -> None:
 def test_damage_is_mended(kept: Satchel, damage: tuple[str | Mapping[str, str], ...]) -> None:
     good = [row[1:] for row in spine(kept)]
     change(kept, *damage)
-    assert kept.finding.rebuild(untold) == 449
+    assert kept.finding.rebuild(untold) == 47
     assert sorted(row[1:] for row in spine(kept)) == sorted(good)
     assert problems(kept) == []
-    assert found(kept, "needle") == ["note 333 needle"]
+    assert found(kept, "needle") == ["note 33 needle"]
     assert found(kept, "stray") == []
     assert [one.status for one in kept.finding.search("zebra", status="all").results] == ["live", "superseded"]
-    assert kept.finding.search("hay", limit=0, loop_id="L1", file="a.py").total == 445
+    assert kept.finding.search("hay", limit=0, loop_id="L1", file="a.py").total == 43
 
 
 def test_a_text_that_was_merged_into_another_is_told_apart_again(kept: Satchel) -> None:
-    change(kept, stray("INSERT", 430))
+    change(kept, stray("INSERT", 43))
     assert len(found(kept, "stray")) == 1, "a plain INSERT on a living number merges two texts"
     kept.finding.rebuild(untold)
     assert found(kept, "stray") == []
@@ -165,7 +167,7 @@ def test_an_index_whose_structure_is_damaged_is_made_from_nothing(kept: Satchel,
     with kept.workplace.engine.write() as transaction:
         assert index_of(transaction).is_sound()
     assert problems(kept) == []
-    assert found(kept, "needle") == ["note 333 needle"]
+    assert found(kept, "needle") == ["note 33 needle"]
 
 
 def test_an_answer_beside_its_question_is_still_found_after_a_rebuild(satchel: Satchel) -> None:
@@ -183,13 +185,13 @@ def test_what_is_written_and_pruned_between_the_steps_is_in_the_index(kept: Satc
 
     def write_meanwhile(done: int, total: int) -> None:
         wrote.append(kept.entries.write("discovery", f"meanwhile {'bcd'[len(wrote)] * 5}").ref)
-        kept.entries.prune(keep=440 - len(wrote))
+        kept.entries.prune(keep=38 - len(wrote))
 
     kept.finding.rebuild(write_meanwhile)
     assert len(wrote) == 3
     assert problems(kept) == []
     assert sorted(found(kept, "meanwhile")) == ["meanwhile bbbbb", "meanwhile ccccc", "meanwhile ddddd"]
-    assert kept.finding.search("hay", limit=0).total == 436
+    assert kept.finding.search("hay", limit=0).total == 34
 
 
 def test_a_writer_that_never_rests_does_not_keep_a_rebuild_from_its_end(kept: Satchel) -> None:
@@ -198,17 +200,17 @@ def test_a_writer_that_never_rests_does_not_keep_a_rebuild_from_its_end(kept: Sa
     def write_meanwhile(done: int, total: int) -> None:
         told.append(done)
         assert len(told) < 10, "it follows what is written"
-        kept.entries.write_many([NewEntry("discovery", "meanwhile")] * 200)
+        kept.entries.write_many([NewEntry("discovery", "meanwhile")] * 20)
 
     kept.finding.rebuild(write_meanwhile)
-    assert told == [200, 400, 600]
+    assert told == [20, 40, 60]
 
 
 def test_the_progress_counts_what_is_kept_even_where_the_spine_lost_it(kept: Satchel) -> None:
     change(kept, "DELETE FROM documents")
     told: list[tuple[int, int]] = []
     kept.finding.rebuild(lambda done, total: told.append((done, total)))
-    assert told[0] == (200, 449)
+    assert told[0] == (20, 47)
 
 
 def test_searches_find_everything_while_the_index_is_made_anew(kept: Satchel) -> None:
@@ -218,7 +220,7 @@ def test_searches_find_everything_while_the_index_is_made_anew(kept: Satchel) ->
         totals.append(kept.finding.search("hay", limit=0).total)
 
     kept.finding.rebuild(search_meanwhile)
-    assert totals == [445] * 3
+    assert totals == [43] * 3
 
 
 def test_two_rebuilds_and_a_writer_at_once_end_in_a_true_index(

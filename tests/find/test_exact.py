@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.find import exact
 from satchel.find.query import parse
+from tables import in_one_test
 
 
 def names(text: str) -> list[str]:
     return [name.text for name in exact.read(text).names]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("where is parseConfig called?", ["parseConfig"]),
@@ -50,7 +50,7 @@ def test_every_word_of_a_text_is_one_of_a_name_or_plain(text: str) -> None:
     assert words <= set(re.findall(r"[a-z0-9]+", kept))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "text", "is_whole"),
     [
         ("parseConfig", "the PARSE_CONFIG step", True),
@@ -86,7 +86,7 @@ def test_the_whole_is_no_part_of_something_longer(name: str, text: str, is_whole
     assert (re.search(expression, text, re.IGNORECASE) is not None) is is_whole
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "is_lookup"),
     [
         ("parseConfig", True),

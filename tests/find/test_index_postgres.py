@@ -118,7 +118,7 @@ def check(transaction: Transaction, living: dict[int, Document], chance: random.
             }, (term, scope, condition, choosing)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

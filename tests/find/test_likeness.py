@@ -27,6 +27,7 @@ from satchel.find.likeness import (
 from satchel.keep import projects
 from satchel.keep.decisions.records import NewDecision
 from satchel.keep.decisions.service import Decisions
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from satchel import Satchel
@@ -41,7 +42,7 @@ def texts_alike(one: str, other: str) -> int:
     return text_likeness(words_of(one), words_of(other))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "words"),
     [
         ("session_ttl", ("session", "ttl")),
@@ -57,7 +58,7 @@ def test_words_are_folded_parted_and_each_there_once(text: str, words: tuple[str
     assert words_of(text) == words
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other", "percent"),
     [
         ("session_ttl", "sessionTtl", 100),
@@ -87,7 +88,7 @@ def test_keys_are_alike_where_every_word_of_the_shorter_one_is_in_the_longer(
     assert (keys_alike(one, other), keys_alike(other, one)) == (percent, percent)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other", "percent"),
     [
         ("Redis in cluster mode", "cluster mode with Redis", 100),

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.find.kind import Kind
 from satchel.find.likeness import words_of
 from satchel.find.near import contradict, most_similar, share_of_both, share_of_shorter
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other", "shorter", "both"),
     [
         ("alpha beta gamma delta", "delta gamma beta alpha", 100, 100),
@@ -44,7 +44,7 @@ def test_a_pointer_names_the_item_how_alike_it_is_and_what_it_says() -> None:
     assert near.note(Kind.CONSTRAINT) == "c7 says nearly the same (80 % alike): alpha beta gamma delta zeta"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other", "is_opposite"),
     [
         ("Use os.path instead of pathlib", "Use pathlib instead of os.path", True),

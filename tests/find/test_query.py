@@ -14,6 +14,7 @@ from satchel.find.index_sqlite_scoped import expression
 from satchel.find.query import MAX_TERMS, Query, parse, word_counts, words
 from satchel.find.scopes import Either
 from satchel.store.schema import MIGRATIONS
+from tables import in_one_test
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 OPERATOR_TEXT = st.lists(
@@ -62,7 +63,7 @@ def weights(query: Query) -> dict[str, float]:
     return {" ".join(term.words): term.weight for term in query.terms}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("Where is the auth middleware?", ["auth", "middleware"]),
@@ -83,7 +84,7 @@ def test_a_text_becomes_its_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("foo-bar", {"foo": 1, "bar": 1, "foo bar": 0.5}),
@@ -112,8 +113,8 @@ def test_a_natural_text_looks_for_its_words_phrases_and_parts(text: str, expecte
     assert weights(parse(text)) == expected
 
 
-@pytest.mark.parametrize("syntax", ["natural", "operators"])
-@pytest.mark.parametrize("text", ["", "?", "* ^ : -", "🎒🎒", "_", "\ud800", "\0", '( ) "', "." * 60_000])
+@in_one_test("syntax", ["natural", "operators"])
+@in_one_test("text", ["", "?", "* ^ : -", "🎒🎒", "_", "\ud800", "\0", '( ) "', "." * 60_000])
 def test_a_text_without_a_letter_or_digit_has_nothing_to_look_for(text: str, syntax: str) -> None:
     assert parse(text, syntax).terms == ()
 
@@ -135,8 +136,8 @@ def test_the_number_of_terms_is_bounded(connection: apsw.Connection, text: str) 
     assert accepted(connection, query)
 
 
-@pytest.mark.parametrize("syntax", ["natural", "operators"])
-@pytest.mark.parametrize("text", ["a" * 65_537, "é" * 32_769, "aB" * 7_900_000, "\ud800" * 21_846])
+@in_one_test("syntax", ["natural", "operators"])
+@in_one_test("text", ["a" * 65_537, "é" * 32_769, "aB" * 7_900_000, "\ud800" * 21_846])
 def test_a_text_of_more_than_64_kib_is_refused(text: str, syntax: str) -> None:
     with pytest.raises(TooLarge, match=r"^the text to search for has .* bytes or more, the limit is 65,536"):
         parse(text, syntax)
@@ -157,8 +158,8 @@ def test_what_is_invisible_is_no_part_of_a_query(syntax: str) -> None:
     assert parse("pass\u200bword", syntax).terms == parse("password", syntax).terms
 
 
-@pytest.mark.parametrize("text", ["“" * 21_000, '"' * 65_001, "x-" * 32_000, "a" * 65_000, "-" * 65_000 + "a"])
-@pytest.mark.parametrize("syntax", ["natural", "operators"])
+@in_one_test("text", ["“" * 21_000, '"' * 65_001, "x-" * 32_000, "a" * 65_000, "-" * 65_000 + "a"])
+@in_one_test("syntax", ["natural", "operators"])
 def test_reading_a_text_takes_steps_in_proportion_to_its_length(text: str, syntax: str) -> None:
     # quadratic reading of these takes minutes: the suite's limit on a test's time would end it
     outcome = read(text, syntax)
@@ -199,7 +200,7 @@ def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
     assert not query.terms or accepted(connection, query)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "condition"),
     [
         ("a", '"a"'),
@@ -242,7 +243,7 @@ def test_what_is_excluded_stands_in_the_condition_alone() -> None:
     assert [term.words for term in query.terms] == [("a",), ("c",)]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "problem", "place"),
     [
         ('foo "bar', "a quote is not closed", 5),

@@ -16,6 +16,7 @@ from satchel.find.query import parse
 from satchel.find.scopes import Scope
 from satchel.store.engine import Engine
 from satchel.store.sqlite_transaction import SqliteTransaction
+from tables import in_one_test
 
 HALF_PAST = 1_800_000
 
@@ -73,15 +74,22 @@ def found(engine: Engine, scope: Scope, text: str = "alpha", syntax: str = "natu
     return sorted((letters[kind], item) for kind, item in places)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def expiring(engine: Engine) -> Engine:
+    times = {1: HALF_PAST - 1, 2: HALF_PAST, 3: HALF_PAST + 1, 4: None}
+    add(engine, *(message(item, expires_at=time) for item, time in times.items()))
+    return engine
+
+
+@in_one_test(
     ("text", "syntax"),
     [("alpha", "natural"), ("where is the alpha", "natural"), ('"alpha"', "natural"), ("alph*", "operators")],
 )
-@pytest.mark.parametrize("status", ["live", "all"])
-@pytest.mark.parametrize("kinds", [(), (Kind.MESSAGE,), (Kind.MESSAGE, Kind.ENTRY)])
+@in_one_test("status", ["live", "all"])
+@in_one_test("kinds", [(), (Kind.MESSAGE,), (Kind.MESSAGE, Kind.ENTRY)])
 @pytest.mark.parametrize("small", [8_000, 1], ids=["a small scope", "a large scope"])
 def test_what_has_expired_is_found_by_no_search(
-    engine: Engine,
+    expiring: Engine,
     monkeypatch: pytest.MonkeyPatch,
     text: str,
     syntax: str,
@@ -91,10 +99,8 @@ def test_what_has_expired_is_found_by_no_search(
 ) -> None:
     monkeypatch.setattr(scopes, "SMALL", small)
     monkeypatch.setattr(search, "CANDIDATES", 50)
-    times = {1: HALF_PAST - 1, 2: HALF_PAST, 3: HALF_PAST + 1, 4: None}
-    add(engine, *(message(item, expires_at=time) for item, time in times.items()))
     scope = Scope(1, kinds=kinds, status=status, now=HALF_PAST)
-    assert found(engine, scope, text, syntax) == [("m", 3), ("m", 4)]
+    assert found(expiring, scope, text, syntax) == [("m", 3), ("m", 4)]
 
 
 def test_what_was_superseded_and_has_expired_is_not_found_among_the_superseded(engine: Engine) -> None:
@@ -236,7 +242,7 @@ def worded(engine: Engine) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("text", ['tim "of a"', "of-a tim", 'x "y z" tim'])
+@in_one_test("text", ['tim "of a"', "of-a tim", 'x "y z" tim'])
 def test_kinds_that_leave_nothing_out_change_no_score(worded: Engine, text: str) -> None:
     everything = _scores(worded, Scope(1), text)
     assert len(everything) > 5

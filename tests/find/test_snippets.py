@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from examples import examples
 from satchel.find.query import parse
 from satchel.find.snippets import Snipper, Snippet
+from tables import in_one_test
 
 Cut = Callable[..., Snippet]
 
@@ -28,7 +29,7 @@ def marked(snippet: Snippet) -> list[str]:
     return [snippet.text[start:end] for start, end in snippet.marks]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "text", "matched"),
     [
         ("token", "the Token and the tokens", ["Token", "tokens"]),
@@ -58,7 +59,7 @@ def test_what_matched_is_marked(cut: Cut, query: str, text: str, matched: list[s
     assert snippet.text == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "text", "matched"),
     [
         ("conf*", "the config of confetti and a con", ["config", "confetti"]),
@@ -86,7 +87,7 @@ def test_a_long_text_is_cut_around_the_match_with_ellipses(cut: Cut) -> None:
     assert len(snippet.text) < 250
 
 
-@pytest.mark.parametrize("place", [39_990, 40_000, 60_000, 250_000])
+@in_one_test("place", [39_990, 40_000, 60_000, 250_000])
 def test_the_first_match_is_shown_however_deep_in_a_text_it_is(cut: Cut, place: int) -> None:
     snippet = cut("needle", "hay " * (place // 4) + "needle in here " + "hay " * 20_000)
     assert marked(snippet) == ["needle"]
@@ -121,7 +122,7 @@ def test_everything_is_on_one_line(cut: Cut) -> None:
     assert marked(snippet) == ["two"]
 
 
-@pytest.mark.parametrize("text", ["x" * 100_000, "needle" * 20_000, "漢" * 50_000, "🎒" * 50_000, "é" * 50_000])
+@in_one_test("text", ["x" * 100_000, "needle" * 20_000, "漢" * 50_000, "🎒" * 50_000, "é" * 50_000])
 def test_one_endless_word_is_cut_to_a_readable_length(cut: Cut, text: str) -> None:
     snippet = cut("needle 漢", text)
     assert 0 < len(snippet.text) <= 402

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,12 +12,13 @@ from satchel.find.words import (
     unspaced_parts,
     unspaced_runs,
 )
+from tables import in_one_test
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 UNSPACED = st.text(st.sampled_from("漢字変換検索かなカナ한국어々〇"), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("word", "parts"),
     [
         ("parseConfig", ["parse", "config"]),
@@ -45,7 +45,7 @@ def test_an_identifier_has_its_parts_and_a_plain_word_has_none(word: str, parts:
     assert identifier_parts(word) == parts
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "joined"),
     [
         ("parse_config", ["parseconfig"]),
@@ -59,7 +59,7 @@ def test_snake_case_is_joined_to_one_word(text: str, joined: list[str]) -> None:
     assert list(joined_identifiers(text)) == joined
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "runs"),
     [
         ("漢字", ["漢字"]),
@@ -79,7 +79,7 @@ def test_a_run_gives_its_characters_and_its_pairs() -> None:
     assert unspaced_parts("全文検索") == ["全", "文", "検", "索", "全文", "文検", "検索"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("word", "mixed"),
     [("検索API", ["api"]), ("v2を使うSDK", ["v2", "sdk"]), ("検索", []), ("API", []), ("Straße", [])],
 )
@@ -87,7 +87,7 @@ def test_what_is_mixed_into_a_run_is_a_word_of_its_own(word: str, mixed: list[st
     assert mixed_parts(word) == mixed
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "parts"),
     [
         ("the plain words have none", ""),

@@ -6,9 +6,10 @@ import pytest
 
 from satchel import Satchel
 from satchel.find.words import forms_of
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("word", "others"),
     [
         ("expiry", ("expire",)),

@@ -8,6 +8,7 @@ import pytest
 from satchel import InvalidInput, Satchel
 from satchel.base.text import fold
 from satchel.keep import names
+from tables import in_one_test
 
 
 def test_every_field_of_an_agent_comes_back(satchel: Satchel) -> None:
@@ -65,7 +66,7 @@ def test_the_environment_names_the_default_agent(open_in: Callable[..., Satchel]
     assert satchel.entries.write("discovery", "x").agent == "theirs"
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
+@in_one_test("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
 def test_what_is_no_name_of_an_agent_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.agents.register(name)
@@ -104,7 +105,7 @@ LOOK_ALIKES = (
 )
 
 
-@pytest.mark.parametrize("name", LOOK_ALIKES)
+@in_one_test("name", LOOK_ALIKES)
 def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.entries.write("discovery", "x", agent=name)
@@ -112,7 +113,7 @@ def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(sa
     assert satchel.entries.read().total == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     ["René", "Строитель", "構築エージェント", "佐藤 kei", "빌더-2", "O\u2019Brien", "plugin:reviewer", "human_liaison"],
 )

@@ -13,6 +13,7 @@ from satchel import InvalidInput, Satchel
 from satchel.keep.names import _MAX_AUTHORS
 from satchel.keep.sessions.caller import COMMAND, SERVER, Caller
 from satchel.keep.sessions.standing import PERSON_VARIABLE
+from tables import in_one_test
 from tool_asking import Asker
 
 Find = Callable[..., Any]
@@ -59,8 +60,8 @@ def name_of(satchel: Satchel) -> str:
     return own.agents[0]
 
 
-@pytest.mark.parametrize("kind", READS)
-@pytest.mark.parametrize("query", [None, "needle"])
+@in_one_test("kind", READS)
+@in_one_test("query", [None, "needle"])
 def test_a_client_stands_for_all_its_agents(two: tuple[Satchel, Satchel], kind: str, query: str | None) -> None:
     given = {} if query is None else {"query": query}
     page = READS[kind](two[1])(**{FILTER[kind]: "BEN"}, **given, limit=50)
@@ -68,7 +69,7 @@ def test_a_client_stands_for_all_its_agents(two: tuple[Satchel, Satchel], kind: 
     assert page.total == (14 if kind == "search" else 2)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in READS if kind != "messages"])
+@in_one_test("kind", [kind for kind in READS if kind != "messages"])
 def test_me_is_who_asks(two: tuple[Satchel, Satchel], kind: str) -> None:
     for satchel in two:
         assert authors(READS[kind](satchel)(**{FILTER[kind]: "me"}, limit=50)) == {name_of(satchel)}

@@ -13,6 +13,7 @@ from satchel import Satchel
 from satchel.base.tokens import PROSE_MARGIN
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
+from tables import in_one_test
 
 WINDOW = Window(1, None, 0, agent=1, iteration=2, run=1, task_id="T1", role="developer")
 OF_SESSION = Window(1, session=7, number=3, agent=1, iteration=0)
@@ -44,7 +45,7 @@ def test_what_was_recorded_in_a_window_was_delivered_there(store: Satchel) -> No
     assert delivered(store, WINDOW) == GOT
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "other",
     [
         replace(WINDOW, run=2),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
+from tables import in_one_test
 
 READS: dict[str, Callable[[Satchel], Callable[..., Any]]] = {
     "entries": lambda satchel: satchel.entries.read,
@@ -30,7 +31,7 @@ def test_the_paths_that_end_in_it_are_suggested(read: Callable[..., Any]) -> Non
     assert read(file="itsdangerous/timed.py").notes[0] == "did you mean src/itsdangerous/timed.py?"
 
 
-@pytest.mark.parametrize("file", ["imed.py", "t_med.py", "%", "timed.py/", "src/", "other.py"])
+@in_one_test("file", ["imed.py", "t_med.py", "%", "timed.py/", "src/", "other.py"])
 def test_what_ends_otherwise_is_not_suggested(read: Callable[..., Any], file: str) -> None:
     assert [note for note in read(file=file).notes if "did you mean" in note] == []
 

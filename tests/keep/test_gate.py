@@ -22,6 +22,7 @@ from satchel.keep.decisions.records import KEEP
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, REMOTE, SERVER, Caller
 from state_machines import short_and_long
+from tables import in_one_test
 
 Open = Callable[..., Satchel]
 
@@ -41,7 +42,7 @@ def caller(kind: str, environ: dict[str, str] | None = None, *, person: bool | N
     return one
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "is_person", "may_pass"),
     [
         (None, False, False),

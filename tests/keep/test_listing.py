@@ -21,6 +21,7 @@ from satchel.keep.files import kind as files
 from satchel.keep.messages import queries as messages
 from satchel.keep.packages import service as packages
 from satchel.keep.patterns import kind as patterns
+from tables import in_one_test
 
 Find = Callable[..., KeptPage[Any]]
 
@@ -72,7 +73,7 @@ def kept(request: pytest.FixtureRequest) -> Iterator[Satchel]:
         yield satchel
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
     kept: Satchel, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,8 +84,8 @@ def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
     assert (page.total, len(page)) == (1, 1)
 
 
-@pytest.mark.parametrize("kind", BY_AUTHOR)
-@pytest.mark.parametrize("query", [None, "needle"])
+@in_one_test("kind", BY_AUTHOR)
+@in_one_test("query", [None, "needle"])
 def test_of_an_unknown_author_it_is_said_who_has_written(kept: Satchel, kind: str, query: str | None) -> None:
     page = LISTS[kind](kept)(**{BY_AUTHOR[kind]: "anna"}, query=query)
     said = "nobody here is called 'anna'; authors here: ann, old"
@@ -140,7 +141,7 @@ BAD_FILTERS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_what_contradicts_or_is_out_of_range_is_refused(satchel: Satchel, kind: str, is_empty: bool) -> None:
     if not is_empty:
         satchel.entries.write("discovery", "x")
@@ -149,25 +150,25 @@ def test_what_contradicts_or_is_out_of_range_is_refused(satchel: Satchel, kind: 
             LISTS[kind](satchel)(**given)
 
 
-@pytest.mark.parametrize("kind", BY_AUTHOR)
+@in_one_test("kind", BY_AUTHOR)
 def test_an_empty_author_is_refused(satchel: Satchel, kind: str) -> None:
     with pytest.raises(InvalidInput, match="is empty"):
         LISTS[kind](satchel)(**{BY_AUTHOR[kind]: ""})
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_query_of_more_than_64_kib_is_refused(satchel: Satchel, kind: str) -> None:
     with pytest.raises(TooLarge, match=r"^the text to search for has 65,537 bytes"):
         LISTS[kind](satchel)(query="x" * 65_537)
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_filter_that_a_kind_does_not_have_is_a_mistake_of_the_caller(satchel: Satchel, kind: str) -> None:
     with pytest.raises(TypeError, match="takes no colour"):
         LISTS[kind](satchel)(colour="red")
 
 
-@pytest.mark.parametrize(("declared", "typed"), DECLARED, ids=lambda value: getattr(value, "__name__", ""))
+@in_one_test(("declared", "typed"), DECLARED)
 def test_what_is_declared_of_a_kind_is_what_its_list_takes(declared: listing.Listing[Any], typed: type) -> None:
     common = listing.RunFilters if declared.in_run else ListFilters
     assert get_type_hints(typed).keys() - get_type_hints(common).keys() == {one.name for one in declared.filters}

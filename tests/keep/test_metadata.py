@@ -9,6 +9,7 @@ from satchel import Satchel
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.keep.shared import items, markdown
 from satchel.keep.texts import metadata_parts
+from tables import in_one_test
 
 FIELDS: dict[str, str | float] = {"ticket": "OPS-7", "risk": 3, "signed": True, "note": 'say "risk":4, then'}
 
@@ -25,23 +26,28 @@ def test_it_comes_back_and_stays_until_it_is_replaced(satchel: Satchel) -> None:
     assert satchel.constraints.add("no floats", metadata=FIELDS).metadata == FIELDS
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def described(satchel: Satchel) -> Satchel:
+    satchel.decisions.set("cache", "redis", metadata=FIELDS)
+    satchel.decisions.set("queue", "redis")
+    satchel.constraints.add("no floats", metadata=FIELDS)
+    return satchel
+
+
+@in_one_test(
     ("wanted", "is_met"),
     [
         *((one, True) for one in ("risk", "risk=3", "ticket=OPS-7", "signed=true", 'note=say "risk":4, then')),
         *((one, False) for one in ("RISK", "ris", "risk=4", "risk=30", "ticket=OPS", "signed=1", "OPS-7")),
     ],
 )
-def test_a_key_or_a_key_and_its_value_selects(satchel: Satchel, wanted: str, is_met: bool) -> None:
-    satchel.decisions.set("cache", "redis", metadata=FIELDS)
-    satchel.decisions.set("queue", "redis")
-    satchel.constraints.add("no floats", metadata=FIELDS)
-    assert satchel.decisions.find(metadata=wanted).total == is_met
-    assert satchel.decisions.find(metadata=wanted, query="redis").total == is_met
-    assert satchel.constraints.find(metadata=wanted).total == is_met
+def test_a_key_or_a_key_and_its_value_selects(described: Satchel, wanted: str, is_met: bool) -> None:
+    assert described.decisions.find(metadata=wanted).total == is_met
+    assert described.decisions.find(metadata=wanted, query="redis").total == is_met
+    assert described.constraints.find(metadata=wanted).total == is_met
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value", [[1], "text", {"a b": 1}, {'a"': 1}, {"a": [1]}, {"a": {"b": 1}}, {"a": None}, {"a": float("nan")}]
 )
 def test_what_is_no_flat_object_is_refused(satchel: Satchel, value: object) -> None:
@@ -94,7 +100,7 @@ def test_the_end_of_a_rule_or_decision_is_briefed_with_it_and_stays_until_it_is_
     assert satchel.decisions.get("cache").history.items[0].metadata == changed.metadata
 
 
-@pytest.mark.parametrize("until", ["x" * 201, "two\nlines", 3])
+@in_one_test("until", ["x" * 201, "two\nlines", 3])
 def test_an_end_that_is_no_short_line_is_refused(satchel: Satchel, until: object) -> None:
     with pytest.raises((InvalidInput, TooLarge), match="until"):
         satchel.constraints.add("no floats", until=until)  # type: ignore[arg-type]

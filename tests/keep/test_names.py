@@ -13,6 +13,7 @@ from satchel.base.vocabulary import LAYERS
 from satchel.keep import names
 from satchel.keep.names import check_file, check_names
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 TABLES = ("tags", "scopes", "categories", "layers")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -40,7 +41,7 @@ def seq(satchel: Satchel) -> int:
     return satchel.housekeeping.statistics().seq
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         ([], ()),
@@ -61,15 +62,13 @@ def test_names_are_trimmed_and_kept_once_as_first_written_in_the_order_given(
     assert check_names(given, "tags") == expected
 
 
-@pytest.mark.parametrize(
-    "given", ["api", "", None, 3, {"api": 1}, iter(["api"])], ids="text nothing none number mapping iterator".split()
-)
+@in_one_test("given", ["api", "", None, 3, {"api": 1}, iter(["api"])])
 def test_what_is_no_list_of_names_is_refused_by_field(given: Any) -> None:
     with pytest.raises(InvalidInput, match=r'^tags is no list of names\. Give tags as \["\.\.\.", "\.\.\."\]'):
         check_names(given, "tags")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("bad", "problem"),
     [
         ("", "is empty"),
@@ -84,7 +83,6 @@ def test_what_is_no_list_of_names_is_refused_by_field(given: Any) -> None:
         (None, "must be text, not NoneType"),
         (["a"], "must be text, not list"),
     ],
-    ids=lambda value: repr(value)[:20],
 )
 def test_what_is_no_name_is_refused_with_its_place_in_the_list(bad: Any, problem: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^tags\[1\] .*{problem}"):
@@ -316,15 +314,14 @@ def test_each_project_has_files_of_its_own(made: Satchel, open_in: Callable[...,
     assert ensure_file(made, "src/a.py") != ensure_file(made, "src/a.py", project=2)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "src//b/../a.py", " src/a.py ", "/srv/project/src/a.py"])
+@in_one_test("path", ["src/a.py", "./src/a.py", "src//b/../a.py", " src/a.py ", "/srv/project/src/a.py"])
 def test_a_path_is_canonical(path: str) -> None:
     assert check_file(path, "/srv/project") == "src/a.py"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "path",
     ["", " ", "../a.py", "/etc/passwd", ".", "a\0b", "\ud800", "{{file}}", "x" * 201, f"src/{TOKEN}", 3, None],
-    ids=lambda value: repr(value)[:20],
 )
 def test_what_is_no_path_of_the_project_is_refused_by_field(path: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^paths\[0\] "):

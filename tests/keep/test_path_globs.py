@@ -6,6 +6,7 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.keep import paths
+from tables import in_one_test
 
 MATCHES = [
     ("src/api/**", "src/api/a.py src/api/v1/a.py", "src/api src/apix/a.py lib/src/api/a.py"),
@@ -43,7 +44,7 @@ def test_many_stars_do_not_take_forever() -> None:
     assert not paths.matches("**/a/" * 30 + "x", "a/" * 300 + "b")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         ("src/**", "paths is no list of globs"),

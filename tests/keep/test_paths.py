@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from satchel import InvalidInput
 from satchel.keep.paths import check_path, check_place, covers, overlap
+from tables import in_one_test
 
 ROOT = "/home/ann/app"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given_path", "canonical"),
     [
         ("src/a.py", "src/a.py"),
@@ -40,7 +41,7 @@ def test_every_spelling_of_a_path_has_one_form(given_path: str, canonical: str) 
     assert check_path(given_path, ROOT) == canonical
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "outside",
     [
         "..",
@@ -62,22 +63,20 @@ def test_a_path_outside_the_project_is_refused(outside: str) -> None:
         check_path(outside, ROOT)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["src/*.py", "*", "src/*", "src/**/test.py", "**/x.py", "a**", "src/***", "*/", "a*/**"]
-)
+@in_one_test("pattern", ["src/*.py", "*", "src/*", "src/**/test.py", "**/x.py", "a**", "src/***", "*/", "a*/**"])
 def test_a_pattern_that_is_no_folder_is_refused_with_what_would_be_right(pattern: str) -> None:
     with pytest.raises(InvalidInput, match=r"is a pattern\. Name a file such as src/app\.py, or a whole folder"):
         check_path(pattern, ROOT)
 
 
-@pytest.mark.parametrize("value", [None, 5, True, ["a"], "", "   ", "a\0b", "a\nb", "\ud800", "{{file}}", "x" * 10_000])
+@in_one_test("value", [None, 5, True, ["a"], "", "   ", "a\0b", "a\nb", "\ud800", "{{file}}", "x" * 10_000])
 def test_what_is_no_path_is_refused_and_the_argument_named(value: object) -> None:
     with pytest.raises(InvalidInput, match=r"^paths\[3\] ") as refused:
         check_path(value, ROOT, "paths[3]")
     assert len(str(refused.value)) < 500
 
 
-@pytest.mark.parametrize("ending", ["", "/", "/a.py", "/**"])
+@in_one_test("ending", ["", "/", "/a.py", "/**"])
 def test_a_secret_in_a_path_is_refused(ending: str) -> None:
     with pytest.raises(InvalidInput, match=r"^path looks like a secret") as refused:
         check_path(f"keys/ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8{ending}", ROOT)
@@ -90,7 +89,7 @@ def test_a_path_is_taken_as_relative_where_there_is_no_root() -> None:
         check_path("/src/", None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "other"),
     [
         ("src/a", "src/a"),
@@ -109,7 +108,7 @@ def test_a_folder_covers_what_is_in_it_and_its_own_name(path: str, other: str) -
     assert overlap(other, path)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "other"),
     [
         ("src/a", "src/ab"),
@@ -138,7 +137,7 @@ def test_a_folder_covers_exactly_what_goes_through_it(folder: list[str], other: 
             assert covers(path, "/".join(other + end)) == (other[: len(folder)] == folder)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "place"),
     [
         ("src/app.py:12", ("src/app.py", 12)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Conflict, Entry, InvalidInput, NotFound, Satchel
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -121,13 +122,13 @@ def test_a_title_has_1_to_300_characters(satchel: Satchel, title: str) -> None:
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-@pytest.mark.parametrize("field", ["run_id", "effort", "spec_path"])
+@in_one_test("field", ["run_id", "effort", "spec_path"])
 def test_a_secret_in_a_name_of_a_run_is_refused(satchel: Satchel, field: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} looks like a secret"):
         satchel.runs.start(**{field: f"docs/{SECRET}"})
 
 
-@pytest.mark.parametrize("run_id", ["", "a\0", "{{runId}}", "\ud800"])
+@in_one_test("run_id", ["", "a\0", "{{runId}}", "\ud800"])
 def test_a_run_id_that_is_no_name_is_refused(satchel: Satchel, run_id: str) -> None:
     with pytest.raises(InvalidInput, match=r"^run_id "):
         satchel.runs.start(run_id)

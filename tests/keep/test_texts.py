@@ -6,6 +6,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.keep.texts import Storable, check_content, check_size, map_texts, storable, storable_json
+from tables import in_one_test
 
 # tokens of a published format, with the length and alphabet of real ones
 TOKENS = ["ghp_" + character * 4 + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6" for character in "wq"]
@@ -34,13 +35,13 @@ def test_a_secret_behind_a_control_character_is_redacted_too() -> None:
     assert result.notes == ("1 control character removed", "a secret was redacted (github-token)")
 
 
-@pytest.mark.parametrize("text", [None, 3, b"bytes", ["a"], {"a": 1}, True])
+@in_one_test("text", [None, 3, b"bytes", ["a"], {"a": 1}, True])
 def test_what_is_no_text_is_refused_by_name(text: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"^rationale must be text, not {type(text).__name__}"):
         check_content(text, "rationale", 100)
 
 
-@pytest.mark.parametrize("text", ["", " \n\t ", "\0", " \x1b ", "\u2003"])
+@in_one_test("text", ["", " \n\t ", "\0", " \x1b ", "\u2003"])
 def test_a_text_of_which_nothing_is_left_is_refused_by_name(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"^rationale is empty\. Say something in rationale"):
         check_content(text, "rationale", 100)
@@ -53,7 +54,7 @@ def test_content_comes_back_cleaned_and_redacted_with_both_said() -> None:
     )
 
 
-@pytest.mark.parametrize(("character", "size"), [("x", 1), ("é", 2), ("漢", 3), ("🎒", 4)])
+@in_one_test(("character", "size"), [("x", 1), ("é", 2), ("漢", 3), ("🎒", 4)])
 def test_the_limit_counts_utf8_bytes(character: str, size: int) -> None:
     fits = character * (24 // size)
     assert check_content(fits, "value", 24).text == fits
@@ -117,7 +118,7 @@ def test_every_string_of_a_json_value_is_cleaned_and_redacted_and_said_once() ->
     )
 
 
-@pytest.mark.parametrize("secret", ["hunter2-Xy9q", 'ab"c9Zt7!qLm', "it's-Xy9q-77"])
+@in_one_test("secret", ["hunter2-Xy9q", 'ab"c9Zt7!qLm', "it's-Xy9q-77"])
 def test_a_text_in_a_json_object_is_judged_together_with_its_name(secret: str) -> None:
     assert storable_json([{"deep": {"password": secret}}]) == (
         [{"deep": {"password": "[redacted:password]"}}],
@@ -125,8 +126,6 @@ def test_a_text_in_a_json_object_is_judged_together_with_its_name(secret: str) -
     )
 
 
-@pytest.mark.parametrize(
-    "value", [{"password": "ask the admin"}, {"author": "bob the builder"}, {"password": 5}, "plain", None]
-)
+@in_one_test("value", [{"password": "ask the admin"}, {"author": "bob the builder"}, {"password": 5}, "plain", None])
 def test_a_json_value_without_a_secret_is_stored_as_it_is(value: object) -> None:
     assert storable_json(value) == (value, ())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.redaction.filenames import is_secret_folder, is_secret_name, is_secret_path
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     """
     .env .ENV .env.local .env.production .env.example.local .env-prod prod.env id_rsa id_ed25519 id_ecdsa_sk
@@ -20,7 +19,7 @@ def test_a_name_that_says_secret_is_one(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     """
     .env.example .env.sample .env.template .env.local.example example.env env.py environment.ts .envoy.yaml
@@ -32,21 +31,21 @@ def test_a_name_that_only_looks_alike_is_none(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", [".ssh", ".GnuPG", ".kube", ".docker", ".aws"])
+@in_one_test("name", [".ssh", ".GnuPG", ".kube", ".docker", ".aws"])
 def test_folders_of_keys_and_logins_are_secret(name: str) -> None:
     assert is_secret_folder(name)
 
 
-@pytest.mark.parametrize("name", ["ssh", "src", "docker", "aws"])
+@in_one_test("name", ["ssh", "src", "docker", "aws"])
 def test_folders_that_only_look_alike_are_none(name: str) -> None:
     assert not is_secret_folder(name)
 
 
-@pytest.mark.parametrize("path", [".env", "deploy/.env", ".aws/config", "home/.docker/config.json"])
+@in_one_test("path", [".env", "deploy/.env", ".aws/config", "home/.docker/config.json"])
 def test_a_path_is_secret_by_its_name_or_by_a_folder(path: str) -> None:
     assert is_secret_path(path)
 
 
-@pytest.mark.parametrize("path", ["docs/a.md", "src/aws/config", ".env.example"])
+@in_one_test("path", ["docs/a.md", "src/aws/config", ".env.example"])
 def test_a_path_without_such_a_name_is_none(path: str) -> None:
     assert not is_secret_path(path)

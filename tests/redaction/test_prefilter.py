@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.redaction import prefilter
+from tables import in_one_test
 
 _TEXTS = (
     *(f"{word} = x9" for word, _ in prefilter._PARTS),
@@ -12,7 +11,7 @@ _TEXTS = (
 )
 
 
-@pytest.mark.parametrize("text", _TEXTS)
+@in_one_test("text", _TEXTS)
 def test_the_first_look_finds_what_later_ones_find(text: str) -> None:
     prefilter._search()
     later = prefilter.places_of_words(text, text)

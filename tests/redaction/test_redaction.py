@@ -5,7 +5,6 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from redaction.secret_samples import ADVERSARIAL, ALNUM, TOKENS, UPPER, chars
 from satchel.redaction import finds_secret, redact
 from satchel.redaction.formats import TOKEN_FORMATS
 from satchel.redaction.values import is_plain_word
+from tables import in_one_test
 
 
 def test_a_published_token_goes_and_the_text_around_it_stays() -> None:
@@ -39,10 +39,9 @@ def test_a_token_assigned_to_a_name_is_called_by_its_provider() -> None:
     assert redact('GITHUB_TOKEN="gh' + "p_" + chars(ALNUM, 36) + '"').text == 'GITHUB_TOKEN="[redacted:github-token]"'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "before", "secret", "after"),
     KEPT_BESIDE,
-    ids=[f"{row[0]}-{n}" for n, row in enumerate(KEPT_BESIDE)],
 )
 def test_only_the_secret_part_goes(kind: str, before: str, secret: str, after: str) -> None:
     assert redact(before + secret + after).text == f"{before}[redacted:{kind}]{after}"
@@ -52,7 +51,7 @@ def test_what_is_no_secret_is_returned_as_the_same_object() -> None:
     assert [(text, redact(text).kinds) for text in SPARED if redact(text).text is not text] == []
 
 
-@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+@in_one_test("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
 def test_a_private_key_goes_whole(label: str) -> None:
     body = "\n".join(chars(ALNUM + "+/", 64) for _ in range(4))
     key = f"-----BEGIN {label}-----\n{body}\n-----END {label}-----"
@@ -106,7 +105,7 @@ def test_an_ordinary_name_holds_no_secret() -> None:
     assert finds_secret("src/auth/token_store.py") is None
 
 
-@pytest.mark.parametrize("piece", ADVERSARIAL)
+@in_one_test("piece", ADVERSARIAL)
 def test_redacting_an_adversarial_text_twice_changes_nothing_more(piece: str) -> None:
     once = redact(piece * 500).text
     assert redact(once).text is once
@@ -148,7 +147,7 @@ def test_the_standard_library_has_less_than_one_finding_per_megabyte() -> None:
     assert findings < read / 1_000_000
 
 
-@pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
+@in_one_test("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
 def test_the_beginning_of_a_key_header_alone_is_left_as_it_is(text: str) -> None:
     assert redact(text).text == text
 

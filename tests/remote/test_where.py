@@ -12,6 +12,7 @@ import pytest
 from repositories import make_repository
 from satchel.base.errors import InvalidInput, Refused
 from satchel.remote.where import Server, checked_url, may_have_server, public_id, server_for
+from tables import in_one_test
 
 URL = "https://satchel.example.org"
 TOKEN = "satchel_ab12cd34ef_" + "s3cret" * 7 + "A"
@@ -145,7 +146,7 @@ def test_what_is_no_file_with_a_token_is_named_and_never_repeated(config: Path, 
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("https://Satchel.Example.ORG/", URL),
@@ -161,7 +162,7 @@ def test_an_address_may_end_in_a_slash_or_in_mcp(text: str, expected: str) -> No
     assert checked_url(text) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "satchel.example.org",

@@ -61,7 +61,7 @@ def open_store(tmp_path: Path, store_file: Path) -> Iterator[OpenStore]:
 
 
 @pytest.fixture
-def ledger(open_engine: OpenEngine) -> SqliteEngine:
+def ledger(open_engine: OpenEngine, from_template: None) -> SqliteEngine:
     """A store of two projects, one and two, numbers 1 and 2, without any names."""
     engine = open_engine()
     with engine.write() as transaction:

@@ -43,7 +43,7 @@ def open_engine(request: pytest.FixtureRequest, open_engine: OpenEngine, store_f
 
 
 @pytest.fixture
-def engine(open_engine: OpenEngine) -> Engine:
+def engine(open_engine: OpenEngine, from_template: None) -> Engine:
     return open_engine()
 
 

@@ -13,6 +13,7 @@ import pytest
 from satchel.base import errors
 from satchel.store import migrations
 from satchel.store.failures import explain, explained
+from tables import in_one_test
 
 STORE = Path("/p/.satchel/satchel.db")
 
@@ -54,7 +55,7 @@ def test_an_error_of_sqlite_is_told_by_its_kind_and_a_fault_of_satchel_is_not_hi
     )
 
 
-@pytest.mark.parametrize(("number", "kind"), OF_THE_SYSTEM)
+@in_one_test(("number", "kind"), OF_THE_SYSTEM)
 def test_an_error_of_the_system_is_told_by_its_number(number: int, kind: type[errors.SatchelError]) -> None:
     with pytest.raises(errors.SatchelError) as raised, explained(STORE):
         raise OSError(number, os.strerror(number), "/p/backups")

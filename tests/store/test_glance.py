@@ -13,7 +13,7 @@ from satchel.store.glance import NeedsFullOpen, glance
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_template: None) -> Path:
     """A project with a store, in the home of somebody who has configured nothing."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -62,7 +62,7 @@ def test_what_belongs_to_others_is_refused_and_left_untouched(
 @pytest.mark.parametrize("kind", ["read", "write"])
 @pytest.mark.parametrize("kept", [16, 99, 100, 4_096, 20_000])
 def test_a_truncated_store_is_said_to_be_damaged_and_left_untouched(
-    open_engine: OpenEngine, store_file: Path, kept: int, kind: str
+    open_engine: OpenEngine, store_file: Path, from_template: None, kept: int, kind: str
 ) -> None:
     engine = open_engine()
     add(engine, "a")

@@ -11,6 +11,7 @@ import pytest
 from satchel.client import Satchel
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 OpenEngine = Callable[..., SqliteEngine]
 OpenStore = Callable[..., Satchel]
@@ -32,7 +33,7 @@ def insert(transaction: Transaction, table: str, **values: object) -> int:
 
 
 @pytest.fixture
-def engine(open_engine: OpenEngine) -> SqliteEngine:
+def engine(open_engine: OpenEngine, from_template: None) -> SqliteEngine:
     """A store with projects 1 and 2, and in project 1 conversation 1 with a turn, a file, a content and a store."""
     engine = open_engine()
     with engine.write() as transaction:
@@ -66,7 +67,7 @@ STORE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("table", "row"),
     [
         ("conversations", CONVERSATION),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from satchel.store.transaction import Asking, Row, answer, both, set_of, together
+from tables import in_one_test
 
 
 class _Answers:
@@ -74,7 +75,7 @@ def test_what_is_made_is_returned(at_once: bool) -> None:
     assert both(asked.asking("b"), asked.asking("c", 2)) == ("B", "C")
 
 
-@pytest.mark.parametrize("values", [["1) OR (1"], [1, "2"], [b"u", "x"]])
+@in_one_test("values", [["1) OR (1"], [1, "2"], [b"u", "x"]])
 def test_a_list_of_numbers_takes_no_text(values: list[Any]) -> None:
     with pytest.raises(TypeError):
         set_of(values)

@@ -8,6 +8,7 @@ import pytest
 
 from satchel import Constraint, InvalidInput, ReadOnly, Satchel, TooLarge
 from satchel.base.vocabulary import PRIORITIES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -112,7 +113,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@in_one_test("case", REFUSED)
 def test_what_is_not_acceptable_is_refused_and_leaves_nothing(satchel: Satchel, case: str) -> None:
     satchel.housekeeping.initialise()
     before = {table: names_in(satchel, table) for table in ("categories", "tags", "layers")}

@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Constraint, ConstraintPage, InvalidInput, Satchel, StoreDamaged
 from satchel.base.clock import iso
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -170,7 +171,7 @@ def tagged(satchel: Satchel) -> Satchel:
     return satchel
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tags", "match", "shown"),
     [
         (["api"], "any", {"api", "both", "three"}),
@@ -186,7 +187,7 @@ def tagged(satchel: Satchel) -> Satchel:
         (["api", "unheard"], "all", set()),
     ],
 )
-@pytest.mark.parametrize("search", [None, "none api gateway both three security"])
+@in_one_test("search", [None, "none api gateway both three security"])
 def test_tags_are_whole_names_and_any_or_all_of_them(
     tagged: Satchel, tags: list[str], match: str, shown: set[str], search: str | None
 ) -> None:

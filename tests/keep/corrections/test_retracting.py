@@ -10,6 +10,7 @@ import pytest
 
 from satchel import InvalidInput, NotFound, Satchel
 from satchel.keep.sessions.caller import COMMAND
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -153,14 +154,14 @@ class TestDecisions:
             satchel.corrections.confirm(ref, agent="ben")
 
 
-@pytest.mark.parametrize("ref", ["c99", "d99", "e99", "s99"])
+@in_one_test("ref", ["c99", "d99", "e99", "s99"])
 def test_an_unknown_id_is_said(satchel: Satchel, ref: str) -> None:
     keep_rule(satchel)
     with pytest.raises(NotFound, match=f"there is no .* {ref} in this project"):
         satchel.corrections.retract(ref)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ref", "remedy"),
     [
         ("p1", "supersedes"),
@@ -174,7 +175,7 @@ def test_what_is_corrected_otherwise_is_refused_with_how(satchel: Satchel, ref: 
         satchel.corrections.retract(ref)
 
 
-@pytest.mark.parametrize("ref", ["", "c-1", "c1.5", "c²", "q1", True, None, 7])
+@in_one_test("ref", ["", "c-1", "c1.5", "c²", "q1", True, None, 7])
 def test_what_is_no_id_is_refused(satchel: Satchel, ref: str) -> None:
     with pytest.raises(InvalidInput):
         satchel.corrections.retract(ref)

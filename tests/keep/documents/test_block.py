@@ -13,6 +13,7 @@ from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.tokens import estimate
 from satchel.keep.documents.block import INSTRUCTIONS, MAX_TOKENS, RULES, with_block
 from satchel.keep.documents.splitting import BEGIN, END
+from tables import in_one_test
 
 _BLOCK = f"{BEGIN}\nnew\n{END}\n"
 _OLD = f"{BEGIN}\nold\n{END}\n"
@@ -89,7 +90,7 @@ def test_a_marker_in_a_rule_does_not_end_the_block(satchel: Satchel, top: Path) 
     assert not satchel.documents.write_block().changed
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "result"),
     [
         (f"a\n\n{BEGIN}\n<<<<<<< x\none\n=======\ntwo\n>>>>>>> y\n{END}\nz\n", f"a\n\n{_BLOCK}z\n"),
@@ -126,7 +127,7 @@ def test_a_conflict_that_cuts_through_the_block_and_a_half_block_are_refused() -
                 with_block(text, block)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         f"```\n{_OLD}```\n",
@@ -142,12 +143,12 @@ def test_an_example_of_the_block_in_a_fence_is_text(text: str) -> None:
     assert with_block(written, "") == text
 
 
-@pytest.mark.parametrize("before", ["```\n", "- ```\n  x\n  ```\n", "- x\n  ```\n", "```x``` y\n", "````\n```\n"])
+@in_one_test("before", ["```\n", "- ```\n  x\n  ```\n", "- x\n  ```\n", "```x``` y\n", "````\n```\n"])
 def test_a_fence_that_does_not_enclose_the_block_does_not_hide_it(before: str) -> None:
     assert with_block(f"{before}{_OLD}", _BLOCK) == f"{before}{_BLOCK}"
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# T\n", "# T\n\n", "# T\n\ntext", "a\r\nb", "a\r\n"])
+@in_one_test("text", ["", "\n", "# T\n", "# T\n\n", "# T\n\ntext", "a\r\nb", "a\r\n"])
 def test_the_block_comes_and_goes_without_a_trace(text: str) -> None:
     written = with_block(text, _BLOCK)
     assert with_block(written, _BLOCK) == written

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.keep.documents.splitting import IS_RECORD, Piece, read_record
+from tables import in_one_test
 
 _NYGARD = (
     "# 3. Use Postgres\n\n## Status\n\n{status}\n\n## Context\n\nMany writers.\n\n## Decision\n\nWe use Postgres.\n"
@@ -14,7 +15,7 @@ _MADR = (
 )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("front", "text"),
     [
         ("", _NYGARD.format(status="Accepted")),
@@ -34,7 +35,7 @@ def test_an_accepted_record_becomes_a_decision(front: str, text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("status", "reason"),
     [
         ("Proposed", "that is proposed"),
@@ -49,7 +50,7 @@ def test_a_record_that_is_not_in_force_is_none(status: str, reason: str) -> None
     assert reason in outcome
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "is_record"),
     [
         ("doc/adr/0001-a.md", True),

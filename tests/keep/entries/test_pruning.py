@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import InvalidInput, NewEntry, Satchel
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -125,7 +126,7 @@ def test_five_hundred_are_kept_unless_told_otherwise(satchel: Satchel) -> None:
     assert satchel.entries.prune().total == 1
 
 
-@pytest.mark.parametrize("keep", [0, -1, 1_000_001, 2.5, True, "3"])
+@in_one_test("keep", [0, -1, 1_000_001, 2.5, True, "3"])
 def test_a_number_to_keep_that_is_none_is_refused(satchel: Satchel, keep: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^keep .*Give 1 to 1000000"):
         satchel.entries.prune(keep=keep)

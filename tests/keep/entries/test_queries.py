@@ -12,6 +12,7 @@ import pytest
 from satchel import Entry, EntryPage, InvalidInput, NewEntry, Satchel
 from satchel.base.clock import iso
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -127,7 +128,7 @@ def test_since_takes_iso_8601_an_age_and_milliseconds_and_includes_the_moment(in
     assert satchel.entries.read(since="59s").total == 1
 
 
-@pytest.mark.parametrize("since", ["", "yesterday", True, 2.5, -1, 2**70])
+@in_one_test("since", ["", "yesterday", True, 2.5, -1, 2**70])
 def test_a_time_that_is_none_is_refused(satchel: Satchel, since: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^since "):
         satchel.entries.read(since=since)
@@ -172,21 +173,26 @@ def test_time_counts_before_the_id(satchel: Satchel, clock: ManualClock) -> None
     assert contents(satchel.entries.read(order="desc")) == ["later", "earlier"]
 
 
-@pytest.mark.parametrize("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
-@pytest.mark.parametrize("limit", [1, 3, 7, 11])
-def test_paging_covers_everything_exactly_once(satchel: Satchel, options: dict[str, Any], limit: int) -> None:
+@pytest.fixture
+def seven(satchel: Satchel) -> Satchel:
     satchel.entries.write_many(
         [NewEntry("discovery", "word " * (1 + number % 3) + f"of{number}") for number in range(7)]
     )
+    return satchel
+
+
+@in_one_test("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
+@in_one_test("limit", [1, 3, 7, 11])
+def test_paging_covers_everything_exactly_once(seven: Satchel, options: dict[str, Any], limit: int) -> None:
     seen: list[int] = []
     offset: int | None = 0
     while offset is not None:
-        page = satchel.entries.read(limit=limit, offset=offset, **options)
+        page = seven.entries.read(limit=limit, offset=offset, **options)
         assert (page.total, page.limit, page.offset) == (7, limit, offset)
         seen += [entry.id for entry in page]
         offset = page.next_offset
     assert len(seen) == 7
-    assert seen == [entry.id for entry in satchel.entries.read(limit=100, **options)]
+    assert seen == [entry.id for entry in seven.entries.read(limit=100, **options)]
 
 
 @pytest.mark.parametrize("options", [{}, {"query": "word"}, {"after_seq": 0}])
@@ -207,7 +213,7 @@ def test_the_default_limit_is_twenty(satchel: Satchel) -> None:
     assert (len(satchel.entries.read()), satchel.entries.read().next_offset) == (20, 20)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "problem"),
     [
         ({"limit": -1}, "limit -1 is out of range. Give 0 to 500"),

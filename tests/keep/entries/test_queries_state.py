@@ -97,9 +97,10 @@ def test_exactly_as_many_as_are_loaded_leave_nothing_out(satchel: Satchel) -> No
     assert satchel.entries.load_state().left_out == ()
 
 
-def test_scratchpads_take_no_place_in_the_state(satchel: Satchel) -> None:
+def test_scratchpads_take_no_place_in_the_state(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.keep.entries.kind.NEWEST_PER_TYPE", 3)
     satchel.entries.write("discovery", "kept")
-    satchel.entries.write_many([NewEntry("scratchpad", {"iteration": number}) for number in range(500)])
+    satchel.entries.write_many([NewEntry("scratchpad", {"iteration": number}) for number in range(3)])
     state = satchel.entries.load_state()
     assert [note.content for note in state.discoveries] == ["kept"]
     assert state.left_out == ()

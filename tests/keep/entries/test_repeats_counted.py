@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from satchel import NewEntry, Satchel
 from satchel.keep.entries.records import LEAST_CHARS
+from tables import in_one_test
 
 NOTE = "Tokens are refreshed in src/refresh.py"
 """Shorter than what is compared with deliveries, so that these tests meet sightings alone."""
@@ -51,7 +52,7 @@ def test_a_sighting_is_no_change_of_the_note(satchel: Satchel) -> None:
     assert satchel.entries.read(after_seq=cursor).total == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "filters",
     [
         {"author": "ben"},
@@ -62,7 +63,6 @@ def test_a_sighting_is_no_change_of_the_note(satchel: Satchel) -> None:
         {"run_id": "r2"},
         {"author": "cat", "run_id": "r2"},
     ],
-    ids=str,
 )
 def test_filters_find_it_by_whoever_wrote_it_again(seen: Satchel, filters: dict[str, Any]) -> None:
     assert [one.ref for one in seen.entries.read(**filters)] == ["e1"]
@@ -70,9 +70,7 @@ def test_filters_find_it_by_whoever_wrote_it_again(seen: Satchel, filters: dict[
     assert [one.ref for one in seen.finding.search("tokens", **filters).results] == ["e1"]
 
 
-@pytest.mark.parametrize(
-    "filters", [{"author": "dan"}, {"task_id": "T3"}, {"loop_id": "L1"}, {"run_id": "r3"}], ids=str
-)
+@pytest.mark.parametrize("filters", [{"author": "dan"}, {"task_id": "T3"}, {"loop_id": "L1"}, {"run_id": "r3"}])
 def test_filters_by_what_nobody_named_leave_it_out(seen: Satchel, filters: dict[str, Any]) -> None:
     seen.runs.start("r3")
     seen.entries.write("discovery", "another note of dan", agent="dan", task_id="T9")

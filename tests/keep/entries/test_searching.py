@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from satchel import NewEntry, Satchel, open_satchel
+from tables import in_one_test
 
 NOTES = {
     "auth": "Auth middleware lives in src/auth.py and checks every token",
@@ -32,7 +33,7 @@ def notes(satchel: Satchel) -> Satchel:
     return satchel
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("question", "note"),
     [
         ("where is the auth middleware?", "auth"),
@@ -58,7 +59,7 @@ def test_what_a_person_types_finds_its_note_first(notes: Satchel, question: str,
     assert page.entries[0].content == NOTES[note]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "query",
     [
         "foo-bar",
@@ -97,7 +98,6 @@ def test_what_a_person_types_finds_its_note_first(notes: Satchel, question: str,
         " ".join(f"word{number}" for number in range(7_000)),
         "𞓐",
     ],
-    ids=lambda query: repr(query[:20]),
 )
 def test_no_text_is_an_error(notes: Satchel, query: str) -> None:
     for order in (None, "asc"):
@@ -105,7 +105,7 @@ def test_no_text_is_an_error(notes: Satchel, query: str) -> None:
         assert page.total == len(page)
 
 
-@pytest.mark.parametrize("query", ["?", "...", "🎒", "* ^ : -", "\ud800", "\0", "_"])
+@in_one_test("query", ["?", "...", "🎒", "* ^ : -", "\ud800", "\0", "_"])
 def test_a_query_without_a_word_finds_nothing_and_says_so(notes: Satchel, query: str) -> None:
     page = notes.entries.read(query=query)
     assert (page.entries, page.total) == ((), 0)
@@ -120,7 +120,7 @@ def test_a_query_of_stop_words_alone_searches_for_them(satchel: Satchel, query: 
     assert ([entry.content for entry in page], page.notes) == (["you are the one who knows"], ())
 
 
-@pytest.mark.parametrize("query", ["p1", "r1", "k1", "scope", "text", "parts"])
+@in_one_test("query", ["p1", "r1", "k1", "scope", "text", "parts"])
 def test_scope_and_column_names_are_no_words_of_a_note(notes: Satchel, query: str) -> None:
     assert notes.entries.read(query=query).total == 0
 

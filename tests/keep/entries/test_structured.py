@@ -12,6 +12,7 @@ from satchel import InvalidInput, Satchel
 from satchel.keep.entries.records import STRUCTURED_TYPES
 from satchel.keep.entries.structured import parse_object, searchable_text, state_of
 from satchel.keep.texts import to_json
+from tables import in_one_test
 
 REQUIRED: dict[str, dict[str, object]] = {
     "review_issue": {"description": "d"},
@@ -22,12 +23,12 @@ REQUIRED: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", STRUCTURED_TYPES)
+@in_one_test("kind", STRUCTURED_TYPES)
 def test_the_required_fields_are_enough(kind: str) -> None:
     assert parse_object(kind, REQUIRED[kind]) == REQUIRED[kind]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "field"),
     [
         ("review_issue", "description"),
@@ -35,7 +36,7 @@ def test_the_required_fields_are_enough(kind: str) -> None:
         ("codebase_analysis", "summary"),
     ],
 )
-@pytest.mark.parametrize("absent", [{}, None])
+@in_one_test("absent", [{}, None])
 def test_a_missing_field_is_named_with_the_shape(kind: str, field: str, absent: object) -> None:
     content = {**REQUIRED[kind], field: None}
     if absent is not None:
@@ -50,7 +51,7 @@ def test_a_scratchpad_needs_no_number_but_must_say_something() -> None:
         parse_object("scratchpad", {})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "field", "value", "expected"),
     [
         ("review_issue", "description", 5, "text"),
@@ -111,7 +112,7 @@ def test_other_fields_are_kept_and_nulls_left_out() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "problem"),
     [
         ("", "is not JSON"),
@@ -142,7 +143,7 @@ def _nested(levels: int) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "problem"),
     [
         (float("nan"), "is not a number"),
@@ -153,7 +154,6 @@ def _nested(levels: int) -> dict[str, Any]:
         (b"bytes", "is a bytes"),
         ({1, 2}, "is a set"),
     ],
-    ids=["nan", "infinity inside", "33 levels", "many levels", "huge number", "bytes", "set"],
 )
 def test_what_json_cannot_hold_is_refused_in_fields_that_are_not_known(value: object, problem: str) -> None:
     with pytest.raises(InvalidInput, match=f"^own of the review_issue .*{problem}|^own of the review_issue {problem}"):
@@ -188,8 +188,6 @@ def test_the_texts_can_be_searched_but_not_the_names(satchel: Satchel) -> None:
     assert satchel.entries.read(query="description").total == 0
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"), [("failing", "tests failing"), ("Tests pass", "Tests pass"), ("", ""), (None, "")]
-)
+@in_one_test(("status", "expected"), [("failing", "tests failing"), ("Tests pass", "Tests pass"), ("", ""), (None, "")])
 def test_a_status_that_names_the_tests_does_not_repeat_the_word(status: str | None, expected: str) -> None:
     assert state_of("scratchpad", {"test_status": status}) == expected

@@ -11,6 +11,7 @@ import pytest
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NewEntry, Satchel, TooLarge
 from satchel.keep.entries.structured import ISSUE_TYPES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -137,7 +138,7 @@ def test_an_unknown_type_is_answered_with_the_nearest_and_the_list(satchel: Satc
         satchel.entries.write("discover", "x")
 
 
-@pytest.mark.parametrize("line", [0, -1, True, 2.5, "3", 2**31, 10**30])
+@in_one_test("line", [0, -1, True, 2.5, "3", 2**31, 10**30])
 def test_what_is_no_line_number_is_refused(satchel: Satchel, line: Any) -> None:
     with pytest.raises(InvalidInput, match=f"^line {line!r} "):
         satchel.entries.write("discovery", "x", file="a.py", line=line)
@@ -202,8 +203,8 @@ def test_what_is_cleaned_in_the_texts_of_structured_content_is_said(satchel: Sat
 
 
 @pytest.mark.no_store
-@pytest.mark.parametrize("field", ["task_id", "loop_id", "file", "run_id", "agent"])
-@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "", "  ", "{{loopId}}", "x" * 201, TOKEN, f"src/{TOKEN}/a"])
+@in_one_test("field", ["task_id", "loop_id", "file", "run_id", "agent"])
+@in_one_test("name", ["a\0b", "a\nb", "\ud800", "", "  ", "{{loopId}}", "x" * 201, TOKEN, f"src/{TOKEN}/a"])
 def test_what_must_not_stand_in_a_name_is_refused_and_nothing_is_written(
     satchel: Satchel, project: Path, field: str, name: str
 ) -> None:
@@ -214,7 +215,7 @@ def test_what_must_not_stand_in_a_name_is_refused_and_nothing_is_written(
     assert not (project / ".satchel").exists()
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../other/a.py", "src/../../a.py"])
+@in_one_test("path", ["/etc/passwd", "../other/a.py", "src/../../a.py"])
 def test_a_file_outside_the_project_is_refused(satchel: Satchel, path: str) -> None:
     with pytest.raises(InvalidInput, match=r"^file "):
         satchel.entries.write("discovery", "x", file=path)

@@ -19,6 +19,7 @@ from satchel.keep import kept as kept_items
 from satchel.keep.files import changes as file_changes
 from satchel.keep.files.kind import FILE_CHANGE
 from satchel.keep.files.records import CHANGES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -81,7 +82,13 @@ def test_a_secret_in_a_description_is_redacted_and_said(satchel: Satchel) -> Non
     assert [one.description for one in satchel.files.changes()] == [kept.description]
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def known(satchel: Satchel) -> Satchel:
+    satchel.files.record("known.py", "created")
+    return satchel
+
+
+@in_one_test(
     ("arguments", "problem"),
     [
         ({"file": "../x"}, "names no file of the project"),
@@ -102,15 +109,14 @@ def test_a_secret_in_a_description_is_redacted_and_said(satchel: Satchel) -> Non
     ],
 )
 def test_a_change_that_is_not_acceptable_is_refused_and_nothing_is_written(
-    satchel: Satchel, arguments: dict[str, Any], problem: str
+    known: Satchel, arguments: dict[str, Any], problem: str
 ) -> None:
-    satchel.files.record("known.py", "created")
-    before = kept_bytes(satchel)
+    before = kept_bytes(known)
     with pytest.raises(InvalidInput) as refused:
-        satchel.files.record(**{"file": "a.py", "change": "created", "agent": "new", **arguments})
+        known.files.record(**{"file": "a.py", "change": "created", "agent": "new", **arguments})
     assert problem in str(refused.value)
-    assert kept_bytes(satchel) == before
-    assert satchel.files.changes().total == 1
+    assert kept_bytes(known) == before
+    assert known.files.changes().total == 1
 
 
 def test_a_description_above_the_limit_is_refused(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from keep.files.claims_shown import numbers
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import iso
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -40,7 +41,7 @@ def grid(satchel: Satchel) -> Satchel:
     return satchel
 
 
-@pytest.mark.parametrize("chosen", SUBSETS, ids=lambda chosen: "+".join(sorted(chosen)) or "none")
+@in_one_test("chosen", SUBSETS)
 def test_every_filter_counts_alone_and_with_every_other(grid: Satchel, chosen: set[str]) -> None:
     page = grid.files.changes(**{name: FILTERS[name] for name in chosen}, limit=500)
     assert page.total == len(page.changes) == 32 // 2 ** len(chosen)
@@ -174,7 +175,7 @@ def test_a_search_without_a_word_says_so(satchel: Satchel) -> None:
     assert (page.total, page.notes) == (0, ("'!?' holds no word to search for",))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         ({"file": "../x"}, "names no file"),

@@ -14,6 +14,7 @@ from keep.files.claims_shown import MINUTE
 from kept_bytes import kept_bytes
 from satchel import FileCheck, InvalidInput, Satchel
 from satchel.keep.sessions.caller import SERVER
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -242,7 +243,7 @@ def test_a_folder_is_held_by_what_is_in_it(satchel: Satchel) -> None:
     assert ([claim.path for claim in one.claims], one.recent) == (["src/a.py"], (change,))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         ({"files": ["../x"]}, "files[0] '../x' names no file"),

@@ -11,6 +11,7 @@ from keep.files.claims_shown import MINUTE, held
 from satchel import InvalidInput, Satchel
 from satchel.keep.files.claims import Claimant, claims_of_others
 from satchel.keep.sessions.records import Actor
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -46,7 +47,7 @@ def test_claims_of_an_agent_that_nobody_is_are_none_and_it_is_said(satchel: Satc
     assert (page.total, page.notes) == (0, ("nobody here is called 'bob'; authors here: ann",))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "arguments", [{"author": ""}, {"path": "../x"}, {"path": "*.py"}, {"limit": 501}, {"limit": -1}, {"offset": -1}]
 )
 def test_a_filter_of_claims_that_is_not_acceptable_is_refused(satchel: Satchel, arguments: dict[str, Any]) -> None:

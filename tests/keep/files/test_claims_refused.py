@@ -11,6 +11,7 @@ import pytest
 from keep.files.claims_shown import MINUTE, SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import moment_text
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -79,7 +80,7 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
     assert satchel.housekeeping.statistics().project is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         ({"paths": []}, "nothing to claim was named"),
@@ -129,7 +130,7 @@ def test_a_claim_that_is_not_acceptable_is_refused_and_nothing_is_written(
     assert held(satchel) == [("ann", "mine")]
 
 
-@pytest.mark.parametrize("paths", [[], "a", ["../x"], ["a"] * 101, [5]])
+@in_one_test("paths", [[], "a", ["../x"], ["a"] * 101, [5]])
 def test_releasing_what_is_no_path_is_refused_and_nothing_is_released(satchel: Satchel, paths: Any) -> None:
     satchel.files.claim(["a"], agent="ann")
     with pytest.raises(InvalidInput, match=r"^paths"):

@@ -9,6 +9,7 @@ import pytest
 
 from keep.files.claims_shown import SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
+from tables import in_one_test
 
 OVERLONG = "issue:" + "1" * 200
 
@@ -64,7 +65,7 @@ def test_what_exists_as_a_file_is_one(satchel: Satchel, project: Path, name: str
         satchel.files.claim(["."], agent="bob")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "problem"),
     [
         ("issue:*", "paths[0] 'issue:*' is a pattern. A key matches only itself"),

@@ -7,10 +7,11 @@ import pytest
 from keep.finding.story import Story
 from satchel import Satchel
 from satchel.keep.finding import Found
+from tables import in_one_test
 
 
-@pytest.mark.parametrize("question", ["thumbnails", "login sessions valid tokens configuration the database pool"])
-@pytest.mark.parametrize("size", [1, 3, 7, 500])
+@in_one_test("question", ["thumbnails", "login sessions valid tokens configuration the database pool"])
+@in_one_test("size", [1, 3, 7, 500])
 def test_pages_put_together_are_the_whole_ranking(story: Story, question: str, size: int) -> None:
     whole = story.page(question, limit=500)
     assert whole.total == len(whole.results)

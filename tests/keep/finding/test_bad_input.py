@@ -10,9 +10,10 @@ from keep.finding.story import Story
 from satchel import InvalidInput, NotFound, TooLarge
 from satchel.find import search
 from satchel.find.query import MAX_TERMS
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem", "remedy"),
     [
         (
@@ -49,7 +50,6 @@ from satchel.find.query import MAX_TERMS
         ({"like": "e" + "9" * 19}, "is no item's id", "Give an id such as e812"),
         ({"text": '"x', "syntax": "operators"}, "a quote is not closed, at character 1 of the query", "Natural"),
     ],
-    ids=lambda value: repr(value)[:40],
 )
 def test_what_is_wrong_is_said_with_a_way_out(
     story: Story, arguments: dict[str, Any], problem: str, remedy: str
@@ -72,15 +72,15 @@ def test_what_is_not_there_is_not_found(story: Story, arguments: dict[str, Any],
         story.page(None if "like" in arguments else "a", **arguments)
 
 
-@pytest.mark.parametrize("text", ["?", "...", "🎒", "* ^ : -", "\ud800", "_", "\u200b", "'; --", "\0"])
-@pytest.mark.parametrize("syntax", ["natural", "operators"])
+@in_one_test("text", ["?", "...", "🎒", "* ^ : -", "\ud800", "_", "\u200b", "'; --", "\0"])
+@in_one_test("syntax", ["natural", "operators"])
 def test_a_search_without_a_word_finds_nothing_and_says_so(story: Story, text: str, syntax: str) -> None:
     page = story.page(text, syntax=syntax)
     assert (page.results, page.total) == ((), 0)
     assert page.notes == (f"{text!r} holds no word to search for",)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "x" * 65_000,
@@ -89,7 +89,6 @@ def test_a_search_without_a_word_finds_nothing_and_says_so(story: Story, text: s
         "the of and",
         "“" * 21_000,
     ],
-    ids=lambda text: repr(text[:12]),
 )
 def test_an_enormous_text_is_searched_like_any_other(story: Story, text: str) -> None:
     page = story.page(text)
@@ -108,7 +107,7 @@ def test_a_text_of_more_than_64_kib_is_refused(story: Story) -> None:
         story.page("aB" * 7_900_000)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "keys"),
     [
         ("scope: p1", set()),

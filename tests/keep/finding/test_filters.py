@@ -13,12 +13,13 @@ import pytest
 from keep.finding.story import MINUTE, Story
 from satchel import NewEntry, Satchel
 from satchel.store.sqlite_transaction import SqliteTransaction
+from tables import in_one_test
 
 if TYPE_CHECKING:
     pass
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("filters", "keys"),
     [
         ({}, {"middleware", "expiry-asked", "clock-skew", "logout"}),
@@ -37,9 +38,8 @@ if TYPE_CHECKING:
         ({"status": "superseded"}, set()),
         ({"status": "live"}, {"middleware", "expiry-asked", "clock-skew", "logout"}),
     ],
-    ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
-@pytest.mark.parametrize("syntax", ["natural", "operators"])
+@in_one_test("syntax", ["natural", "operators"])
 def test_every_filter_is_kept_to(story: Story, filters: dict[str, Any], keys: set[str], syntax: str) -> None:
     query = "login OR logout OR token" if syntax == "operators" else "login logout"
     wanted = keys if syntax == "operators" else keys - {"middleware"}
@@ -48,7 +48,7 @@ def test_every_filter_is_kept_to(story: Story, filters: dict[str, Any], keys: se
     assert page.total == len(wanted)
 
 
-@pytest.mark.parametrize("form", ["iso", "age", "milliseconds"])
+@in_one_test("form", ["iso", "age", "milliseconds"])
 def test_since_takes_only_what_was_written_from_then_on(story: Story, form: str) -> None:
     moment = story.times["clock-skew"]
     since = {

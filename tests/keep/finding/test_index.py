@@ -13,6 +13,7 @@ from satchel import Satchel
 from satchel.keep.housekeeping import checks
 from satchel.keep.housekeeping.checks import index_problems
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -83,7 +84,7 @@ def test_doctor_says_that_it_compared_a_sample(story: Story, monkeypatch: pytest
     assert (index.status, "sample" in index.detail) == ("ok", True)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text", ["𞤀𞤁 word", "word 𬺰", "ẞ İstanbul ΟΔΟΣ", "Ꭰ Ა", "?!", "x" * 200_000, "全" * 20_000, "a\u0308\u0308 é"]
 )
 def test_no_text_of_any_script_is_taken_for_damage(satchel: Satchel, text: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from conftest import postgresql_where_asked
 from keep.finding.project import FILLER, NOTES, Project
 from satchel import open_satchel
+from tables import in_one_test
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def test_the_store_is_of_a_realistic_size() -> None:
     assert 290 <= len(NOTES) + len(FILLER) <= 330
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("lookup", "keys"),
     [
         # identifiers
@@ -106,7 +107,7 @@ def test_a_lookup_finds_exactly_what_holds_it_whole(project: Project, lookup: st
     assert project.found(lookup) == (keys, len(keys), ())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("lookup", "keys", "instead"),
     [
         ("UTF-8 encoding", {"utf8"}, None),
@@ -125,7 +126,7 @@ def test_a_place_without_its_line_or_root_and_a_phrase_in_other_forms_are_found_
         assert notes == (f"nothing contains {lookup} as a whole word; shown are hits of {instead}".replace('"', ""),)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("lookup", "nearest"),
     [
         # identifiers
@@ -188,13 +189,13 @@ def test_a_lookup_of_what_is_nowhere_finds_nothing_and_names_the_nearest(
     assert any(nearest in name for name in names), names
 
 
-@pytest.mark.parametrize("lookup", ["E502", "parse_confgi"])
+@in_one_test("lookup", ["E502", "parse_confgi"])
 def test_a_search_that_only_counts_looks_for_nothing_similar(project: Project, lookup: str) -> None:
     _, total, notes = project.found(lookup, limit=0)
     assert (total, notes) == (0, (f"nothing contains {lookup}",))
 
 
-@pytest.mark.parametrize("lookup", ["zebra7", "x7", "97531", "-q", "C-12", "F#", "src/nowhere/gone.rs"])
+@in_one_test("lookup", ["zebra7", "x7", "97531", "-q", "C-12", "F#", "src/nowhere/gone.rs"])
 def test_what_resembles_nothing_here_has_no_nearest(project: Project, lookup: str) -> None:
     assert project.found(lookup) == (set(), 0, (f"nothing contains {lookup}",))
 

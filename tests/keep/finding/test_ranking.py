@@ -6,9 +6,10 @@ import pytest
 
 from keep.finding.story import Story
 from satchel import Satchel
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("question", "key"),
     [
         ("where are tokens checked?", "middleware"),
@@ -95,7 +96,7 @@ def test_superseded_entries_come_after_live_ones_and_say_so(satchel: Satchel) ->
     assert results[1].score > results[0].score, "it ranks below in spite of its score"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("question", "key"),
     [("which middleware handles auth", "middleware"), ("parseConfig", "parse-camel"), ("src/a.ts:42", "line")],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from satchel import InvalidInput, ReadOnly, Satchel
 from satchel.keep.housekeeping import Cleared, clearing
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -215,8 +216,8 @@ def test_a_reader_may_only_look(satchel: Satchel, open_in: Callable[..., Satchel
         reader.housekeeping.clear(0, dry_run=False)
 
 
-@pytest.mark.parametrize("field", ["messages_hours", "file_changes_hours"])
-@pytest.mark.parametrize("hours", [-1, 87_601, 1.5, "1", True])
+@in_one_test("field", ["messages_hours", "file_changes_hours"])
+@in_one_test("hours", [-1, 87_601, 1.5, "1", True])
 def test_what_is_no_number_of_hours_is_refused(satchel: Satchel, field: str, hours: Any) -> None:
     with pytest.raises(InvalidInput, match=f"^{field} "):
         satchel.housekeeping.clear(**{field: hours})

@@ -17,6 +17,7 @@ from satchel.consult.records import ConversationKey
 from satchel.consult.vector_stores import VectorStores
 from satchel.keep import expiry
 from satchel.keep.housekeeping import Cleared
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -113,7 +114,7 @@ class TestClearing:
         assert one.housekeeping.clear(conversations_days=0, dry_run=False).conversations == 0
         assert stored(other) == before
 
-    @pytest.mark.parametrize("days", [-1, 3_651, 1.5, "1", True])
+    @in_one_test("days", [-1, 3_651, 1.5, "1", True])
     def test_what_is_no_number_of_days_is_refused(self, satchel: Satchel, days: Any) -> None:
         with pytest.raises(InvalidInput, match=r"^conversations_days "):
             satchel.housekeeping.clear(conversations_days=days)

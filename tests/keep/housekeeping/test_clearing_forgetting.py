@@ -10,6 +10,7 @@ from kept_bytes import kept_bytes
 from satchel import NotFound, Satchel
 from satchel.find.kind import KIND_OF
 from satchel.keep.kinds import KINDS
+from tables import in_one_test
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
 Deliver = Callable[[Satchel, str], None]
@@ -22,18 +23,23 @@ def test_there_is_an_item_of_every_kind_to_forget(satchel: Satchel, fill: Fill) 
     assert sorted(fill(satchel, "x")) == sorted(KIND_NAMES)
 
 
-@pytest.mark.parametrize("kind", KIND_NAMES)
-def test_an_item_of_any_kind_can_be_forgotten(satchel: Satchel, fill: Fill, kind: str) -> None:
+def test_an_item_of_any_kind_can_be_forgotten(satchel: Satchel, fill: Fill) -> None:
     refs = fill(satchel, "alpha")
     kept = fill(satchel, "omega")
-    result = satchel.housekeeping.forget(refs[kind])
-    assert (result.ref, result.kind.replace("_", " "), result.done) == (refs[kind], kind, True)
-    assert "alpha" in result.text
-    found = {one.ref for one in satchel.finding.search("alpha", limit=500).results}
-    assert found == set(refs.values()) - {refs[kind]}
-    assert {one.ref for one in satchel.finding.search("omega", limit=500).results} == set(kept.values())
-    failed = [check for check in satchel.housekeeping.doctor() if check.status == "failed"]
-    assert failed == []
+    left = set(refs.values())
+
+    @in_one_test("kind", KIND_NAMES)
+    def forget(kind: str) -> None:
+        result = satchel.housekeeping.forget(refs[kind])
+        left.remove(refs[kind])
+        assert (result.ref, result.kind.replace("_", " "), result.done) == (refs[kind], kind, True)
+        assert "alpha" in result.text
+        assert {one.ref for one in satchel.finding.search("alpha", limit=500).results} == left
+        assert {one.ref for one in satchel.finding.search("omega", limit=500).results} == set(kept.values())
+        failed = [check for check in satchel.housekeeping.doctor() if check.status == "failed"]
+        assert failed == []
+
+    forget()
 
 
 def test_nothing_of_what_was_forgotten_stays_in_any_byte(satchel: Satchel, fill: Fill) -> None:
@@ -99,15 +105,21 @@ def test_backups_that_hold_a_solution_are_named(satchel: Satchel) -> None:
     assert satchel.housekeeping.forget("y1").still_in == (backup.file,)
 
 
-@pytest.mark.parametrize("kind", KIND_NAMES)
-def test_who_was_given_an_item_is_forgotten_with_it(satchel: Satchel, fill: Fill, deliver: Deliver, kind: str) -> None:
+def test_who_was_given_an_item_is_forgotten_with_it(satchel: Satchel, fill: Fill, deliver: Deliver) -> None:
     refs = fill(satchel, "alpha")
     for ref in refs.values():
         deliver(satchel, ref)
-    satchel.housekeeping.forget(refs[kind])
-    with satchel.workplace.engine.read() as transaction:
-        left = {KIND_OF[number].ref(item) for number, item in transaction.all("SELECT kind, item_id FROM deliveries")}
-    assert left == set(refs.values()) - {refs[kind]}
+    left = set(refs.values())
+
+    @in_one_test("kind", KIND_NAMES)
+    def forget(kind: str) -> None:
+        satchel.housekeeping.forget(refs[kind])
+        left.remove(refs[kind])
+        with satchel.workplace.engine.read() as transaction:
+            given = transaction.all("SELECT kind, item_id FROM deliveries")
+        assert {KIND_OF[number].ref(item) for number, item in given} == left
+
+    forget()
 
 
 def test_where_an_error_was_met_is_forgotten_with_it(satchel: Satchel) -> None:
@@ -129,40 +141,46 @@ def test_a_decision_goes_with_its_whole_history(satchel: Satchel) -> None:
         satchel.decisions.get("key")
 
 
-@pytest.mark.parametrize("kind", KIND_NAMES)
-def test_a_preview_removes_nothing(satchel: Satchel, fill: Fill, kind: str) -> None:
+def test_a_preview_removes_nothing(satchel: Satchel, fill: Fill) -> None:
     refs = fill(satchel, "alpha")
-    result = satchel.housekeeping.forget(refs[kind], dry_run=True)
-    assert (result.ref, result.done, result.wal_emptied) == (refs[kind], False, False)
-    assert satchel.finding.search("alpha", limit=0).total == len(KINDS)
+
+    @in_one_test("kind", KIND_NAMES)
+    def preview(kind: str) -> None:
+        result = satchel.housekeeping.forget(refs[kind], dry_run=True)
+        assert (result.ref, result.done, result.wal_emptied) == (refs[kind], False, False)
+        assert satchel.finding.search("alpha", limit=0).total == len(KINDS)
+
+    preview()
 
 
-@pytest.mark.parametrize("letter", [kind.letter for kind in KINDS])
+@in_one_test("letter", [kind.letter for kind in KINDS])
 def test_an_item_that_there_is_none_of_is_said(satchel: Satchel, letter: str) -> None:
     satchel.housekeeping.initialise()
     with pytest.raises(NotFound, match=f"there is no .* {letter}7 in this project"):
         satchel.housekeeping.forget(f"{letter}7")
 
 
-@pytest.mark.parametrize("kind", KIND_NAMES)
-def test_an_item_of_another_project_is_not_found(
-    open_in: Callable[..., Satchel], project: Path, fill: Fill, kind: str
-) -> None:
+def test_an_item_of_another_project_is_not_found(open_in: Callable[..., Satchel], project: Path, fill: Fill) -> None:
     one, other = open_in(project, project="one"), open_in(project, project="other")
     theirs = fill(other, "alpha")
     one.housekeeping.initialise()
-    with pytest.raises(NotFound):
-        one.housekeeping.forget(theirs[kind])
-    assert other.finding.search("alpha", limit=0).total == len(KINDS)
+
+    @in_one_test("kind", KIND_NAMES)
+    def forget(kind: str) -> None:
+        with pytest.raises(NotFound):
+            one.housekeeping.forget(theirs[kind])
+        assert other.finding.search("alpha", limit=0).total == len(KINDS)
+
+    forget()
 
 
-@pytest.mark.parametrize("kind", KIND_NAMES)
-def test_backups_that_hold_the_item_are_named(satchel: Satchel, fill: Fill, kind: str) -> None:
+def test_backups_that_hold_the_item_are_named(satchel: Satchel, fill: Fill) -> None:
     satchel.housekeeping.initialise()
     satchel.housekeeping.backup()
     refs = fill(satchel, "alpha")
     after = satchel.housekeeping.backup()
-    assert satchel.housekeeping.forget(refs[kind]).still_in == (after.file,)
+    still_in = {kind: satchel.housekeeping.forget(refs[kind]).still_in for kind in KIND_NAMES}
+    assert still_in == dict.fromkeys(KIND_NAMES, (after.file,))
 
 
 def test_a_backup_from_before_there_were_constraints_does_not_hold_one(satchel: Satchel) -> None:

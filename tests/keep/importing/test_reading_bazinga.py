@@ -11,6 +11,7 @@ from bazinga_databases import FORMATS, BazingaDatabase, sample, stamp
 from keep.importing.read import NOW, at, read_bazinga
 from satchel.keep.importing.bazinga import tenths_of
 from satchel.keep.importing.tables import moment_of
+from tables import in_one_test
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
     assert (pattern.last_seen, pattern.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("confidence", "tenths"),
     [
         (0.5, 5),
@@ -126,7 +127,7 @@ def test_what_was_marked_as_consumed_is_a_delivery_too(newest: BazingaDatabase) 
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text", ["2026-11-22 09:00:00", "2026-11-22T09:00:00", "2026-11-22T09:00:00Z", "2026-11-22T10:00:00+01:00"]
 )
 def test_a_time_without_an_offset_is_utc(text: str) -> None:

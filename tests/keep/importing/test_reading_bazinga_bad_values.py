@@ -10,6 +10,7 @@ import pytest
 from bazinga_databases import BazingaDatabase, stamp
 from keep.importing.read import NOW, at, read_bazinga, said
 from satchel.keep.importing.tables import Unreadable, moment_of
+from tables import in_one_test
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_an_iteration_that_is_none_is_reported(newest: BazingaDatabase, iteratio
     assert said(store)[0][2].endswith("not a whole number from 0")
 
 
-@pytest.mark.parametrize("value", [None, "", "5d", "yesterday", 1_795_338_000, "2026-13-01", "1812-01-01", b"\xff"])
+@in_one_test("value", [None, "", "5d", "yesterday", 1_795_338_000, "2026-13-01", "1812-01-01", b"\xff"])
 def test_an_invalid_time_is_refused(value: str | int | bytes | None) -> None:
     with pytest.raises(Unreadable, match="not a time in ISO 8601"):
         moment_of(value, "created_at")

@@ -14,6 +14,7 @@ import pytest
 from satchel import InvalidInput, NotFound, Refused, Satchel
 from satchel.keep.packages import contents
 from satchel.keep.packages.service import Packages
+from tables import in_one_test
 
 KIB = 1_024
 
@@ -287,7 +288,7 @@ def test_a_superseded_package_can_still_be_read(satchel: Satchel) -> None:
     assert satchel.packages.read(old.ref).text == "old"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         (("d1",), "is no id of a package"),
@@ -303,7 +304,7 @@ def test_what_is_no_id_or_size_is_refused(satchel: Satchel, given: tuple[Any, ..
         satchel.packages.read(*given)
 
 
-@pytest.mark.parametrize("refs", [[], "p1", None, ["p1"] * 101])
+@in_one_test("refs", [[], "p1", None, ["p1"] * 101])
 def test_what_is_no_list_of_ids_is_refused(satchel: Satchel, refs: Any) -> None:
     with pytest.raises(InvalidInput, match="refs is not a list of ids"):
         satchel.packages.read_many(refs)

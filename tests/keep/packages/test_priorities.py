@@ -10,6 +10,7 @@ import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Package, ReadOnly, Satchel
 from satchel.base.vocabulary import PRIORITIES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -118,21 +119,21 @@ def test_a_package_that_is_not_there_is_said(
     assert other.packages.find().packages[0].priority == "medium"
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("ref", ["x1", "", None, True])
+@in_one_test("change", CHANGES)
+@in_one_test("ref", ["x1", "", None, True])
 def test_what_is_no_id_is_refused(satchel: Satchel, change: Callable[[Satchel, Any], Package], ref: Any) -> None:
     with pytest.raises(InvalidInput, match="is no id of a package"):
         change(satchel, ref)
 
 
-@pytest.mark.parametrize("priority", ["urgent", "", None, 4])
+@in_one_test("priority", ["urgent", "", None, 4])
 def test_an_unknown_priority_is_refused(satchel: Satchel, priority: Any) -> None:
     saved = save(satchel)
     with pytest.raises(InvalidInput, match=r"unknown priority .*Valid: low, medium, high, critical"):
         satchel.packages.set_priority(saved.ref, priority)
 
 
-@pytest.mark.parametrize("event", ["eror", "", None, ["error"]])
+@in_one_test("event", ["eror", "", None, ["error"]])
 def test_an_unknown_event_is_refused(satchel: Satchel, event: Any) -> None:
     saved = save(satchel)
     with pytest.raises(InvalidInput, match=r"unknown event .*Valid: error, blocker, finding, resolved, stale"):

@@ -12,6 +12,7 @@ from kept_bytes import kept_bytes
 from satchel import InvalidInput, NotFound, Package, ReadOnly, Refused, Satchel, TooLarge
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.packages.records import TYPES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -175,9 +176,8 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("begun", [True, False])
-@pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_acceptable_is_refused_and_leaves_nothing(
-    open_in: Callable[..., Satchel], project: Path, case: str, begun: bool
+    open_in: Callable[..., Satchel], project: Path, begun: bool
 ) -> None:
     outside = project.parent / "project-outside"
     outside.mkdir()
@@ -192,10 +192,15 @@ def test_what_is_not_acceptable_is_refused_and_leaves_nothing(
     if begun:
         satchel.packages.save("there already", content="z")
     before = everything(satchel)
-    given, error, problem = REFUSED[case]
-    with pytest.raises(error, match=problem):
-        satchel.packages.save(**{"summary": "x", "content": "y", "consumers": ["new"], "agent": "new", **given})
-    assert everything(satchel) == before
+
+    @in_one_test("case", REFUSED)
+    def check(case: str) -> None:
+        given, error, problem = REFUSED[case]
+        with pytest.raises(error, match=problem):
+            satchel.packages.save(**{"summary": "x", "content": "y", "consumers": ["new"], "agent": "new", **given})
+        assert everything(satchel) == before
+
+    check()
 
 
 def test_content_of_the_configured_size_is_kept(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -13,6 +13,7 @@ from satchel import ErrorPattern, ErrorPatternPage, InvalidInput, NotFound, Satc
 from satchel.base.clock import iso
 from satchel.keep import expiry
 from satchel.keep.patterns import updates
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -102,7 +103,7 @@ def states(satchel: Satchel) -> Satchel:
     return satchel
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("state", "offered", "everything"),
     [
         (None, 5, 5),
@@ -112,7 +113,7 @@ def states(satchel: Satchel) -> Satchel:
         ("unsolved", ["observed", "unsolved"], ["unsolved"]),
     ],
 )
-@pytest.mark.parametrize("search", [None, "active confirmed demoted observed unsolved"])
+@in_one_test("search", [None, "active confirmed demoted observed unsolved"])
 def test_a_state_is_one_of_the_solutions_that_are_shown(
     states: Satchel, state: str | None, offered: list[str] | int, everything: list[str] | int, search: str | None
 ) -> None:
@@ -129,7 +130,7 @@ def test_solutions_that_are_only_observed_are_shown_where_all_is_asked_for(state
     assert states.patterns.get("x4").solutions == states.patterns.report("E", "observed").solutions == ()
 
 
-@pytest.mark.parametrize("word", ["RangeError", "index", "traceback", "lengthen"])
+@in_one_test("word", ["RangeError", "index", "traceback", "lengthen"])
 def test_type_message_stack_and_solutions_are_all_searched(satchel: Satchel, word: str) -> None:
     wanted = satchel.patterns.report("RangeError", "index out of it", stack="traceback follows").pattern
     satchel.patterns.report("Timeout", "nothing alike", solution="wait")
@@ -169,7 +170,7 @@ def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
     assert (page.total, page.notes) == (0, ("'?!' holds no word to search for",))
 
 
-@pytest.mark.parametrize(("order", "shown"), [(None, "dcba"), ("desc", "dcba"), ("asc", "abcd")])
+@in_one_test(("order", "shown"), [(None, "dcba"), ("desc", "dcba"), ("asc", "abcd")])
 def test_the_order_is_by_first_report_and_id(
     satchel: Satchel, clock: ManualClock, order: str | None, shown: str
 ) -> None:
@@ -228,7 +229,7 @@ def test_a_page_knows_its_total_and_what_comes_next(satchel: Satchel) -> None:
     assert (total.patterns, total.total, len(satchel.patterns.find())) == ((), 21, 20)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error_type", "notes"),
     [
         ("ValueErro", ("there is no error_type 'ValueErro' yet; did you mean 'ValueError'?",)),
@@ -242,7 +243,7 @@ def test_a_type_that_nobody_reported_is_said(satchel: Satchel, error_type: str, 
     assert (page.total, page.notes[:-1]) == (0, notes)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         ({"limit": -1}, "limit -1 is out of range"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import InvalidInput, NotFound, Satchel
+from tables import in_one_test
 
 ERROR = ("TypeError", "x is not callable")
 OTHER = ("KeyError", "'token'")
@@ -84,8 +85,8 @@ def test_it_waits_for_each_agent_at_each_place(satchel: Satchel) -> None:
     assert [(row[1], row[2], row[4]) for row in reports(satchel)] == places
 
 
-@pytest.mark.parametrize("name", ["task_id", "loop_id", "run_id"])
-@pytest.mark.parametrize("value", ["", "  ", "a\nb", "{{loopId}}", "x" * 201, "ghp_" + "a1B2" * 9, 7])
+@in_one_test("name", ["task_id", "loop_id", "run_id"])
+@in_one_test("value", ["", "  ", "a\nb", "{{loopId}}", "x" * 201, "ghp_" + "a1B2" * 9, 7])
 def test_what_is_no_name_is_refused(satchel: Satchel, name: str, value: Any) -> None:
     with pytest.raises(InvalidInput, match=name):
         satchel.patterns.report(*ERROR, **{"loop_id": "L1", name: value})

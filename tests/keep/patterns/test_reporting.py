@@ -8,6 +8,7 @@ import pytest
 from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel, TooLarge
 from satchel.keep.patterns import mask, signature
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -110,7 +111,7 @@ class TestLife:
         assert (told.pattern.ttl_days, told.pattern.id != first.id) == (90, True)
         assert satchel.patterns.find(limit=0).total == satchel.finding.search("foo").total == 1
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("days", "problem"),
         [
             (0, "ttl_days 0 is out of range"),
@@ -194,7 +195,7 @@ class TestSecrets:
         )
         assert told.pattern.example == "[redacted:private-key]"
 
-    @pytest.mark.parametrize("field", ["error_type", "lang", "agent"])
+    @in_one_test("field", ["error_type", "lang", "agent"])
     def test_one_in_a_name_is_refused(self, satchel: Satchel, field: str) -> None:
         given: dict[str, Any] = {"error_type": "E", "message": "m", field: TOKEN}
         with pytest.raises(InvalidInput, match=f"{field} looks like a secret"):
@@ -241,7 +242,7 @@ class TestHintsAndStack:
     def test_there_may_be_none(self, undecided: Satchel, hints: Any) -> None:
         assert len(texts(undecided, hints=hints)) == 3
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("hints", "problem"),
         [
             ("import statement", "hints is not JSON, at character 1"),
@@ -264,14 +265,14 @@ class TestHintsAndStack:
             satchel.patterns.report(*MISSING, hints=hints)
         assert satchel.patterns.find().total == 0
 
-    @pytest.mark.parametrize("given", [{"hints": ["x" * 300_000]}, {"hints": "x" * 300_000}, {"stack": "x" * 300_000}])
+    @in_one_test("given", [{"hints": ["x" * 300_000]}, {"hints": "x" * 300_000}, {"stack": "x" * 300_000}])
     def test_what_is_too_large_is_refused(self, satchel: Satchel, given: dict[str, Any]) -> None:
         with pytest.raises(TooLarge, match=next(iter(given))):
             satchel.patterns.report(*MISSING, **given)
 
 
 @pytest.mark.no_store
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         ({"error_type": ""}, "error_type is empty"),

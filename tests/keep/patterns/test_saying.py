@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.keep.patterns import signature
 from satchel.keep.patterns.saying import plain_type, read
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "plain"),
     [
         ("requests.exceptions.ConnectionError", "ConnectionError"),
@@ -32,7 +31,7 @@ def test_a_type_that_is_only_given_is_the_one_that_the_output_prints() -> None:
     assert one != signature("TimeoutError", "the pool is closed")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "output",
     [
         "ann@host:~/app$ python main.py\nValueError: no such plan: gold\nann@host:~/app$",
@@ -130,14 +129,14 @@ def test_what_a_refusal_says_before_git_ends_counts() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "said", ["bash: foo: command not found", "zsh: command not found: foo", "./run.sh: line 12: foo: command not found"]
 )
 def test_every_shell_says_alike_that_a_command_is_not_there(said: str) -> None:
     assert signature("shell", said) == signature("shell", "sh: 1: foo: not found")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("listen EADDRINUSE: address already in use :::3000", "listen EADDRINUSE :::5000"),
@@ -155,7 +154,7 @@ def test_what_tells_no_errors_apart_is_left_out(one: str, other: str) -> None:
     assert signature("Error", one) == signature("Error", other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         (
@@ -213,7 +212,7 @@ def test_who_asked_and_how_it_is_put_do_not_count(one: str, other: str) -> None:
     assert signature("error", one) == signature("error", other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         (

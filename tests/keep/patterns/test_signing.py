@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from keep.patterns.mutations import pairs
 from keep.patterns.outputs import OUTPUTS
 from satchel.keep.patterns import mask, signature
+from tables import in_one_test
 
 TRACE = """Traceback (most recent call last):
   File "/srv/app/main.py", line 12, in <module>
@@ -42,7 +43,7 @@ def test_type_and_message_do_not_run_together() -> None:
     assert signature("a", "b c") != signature("a b", "c")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("No module named 'foo'", "No module named 'requests'"),
@@ -77,7 +78,7 @@ def test_what_tells_errors_apart_is_kept(one: str, other: str) -> None:
     assert mask(one) != mask(other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("cannot read /home/alice/app/users.csv", "cannot read C:\\build7\\users.csv"),
@@ -181,8 +182,8 @@ HOSTILE = (
 
 
 # No figure is judged: what takes quadratic time would run into the limit many times over.
-@pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("tail", ["1111", "!\n\ta:1"])
+@in_one_test("piece", HOSTILE)
+@in_one_test("tail", ["1111", "!\n\ta:1"])
 @pytest.mark.timeout(30)
 def test_hostile_repetitions_end(piece: str, tail: str) -> None:
     assert isinstance(mask("x\n  at " + piece * (60_000 // len(piece)) + tail), str)
@@ -221,9 +222,10 @@ def test_masking_twice_changes_nothing_more(text: str, cut: int) -> None:
     assert mask(once) == once
 
 
-def test_outputs_of_five_languages_are_matched_by_their_cause() -> None:
+@pytest.mark.parametrize("of_each", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_outputs_of_five_languages_are_matched_by_their_cause(of_each: int) -> None:
     judged = Counter(
-        (pair.is_same, signature(*pair.first) == signature(*pair.second)) for pair in pairs("masking", of_each=12)
+        (pair.is_same, signature(*pair.first) == signature(*pair.second)) for pair in pairs("masking", of_each)
     )
     matched = judged[True, True]
     precision = matched / (matched + judged[False, True])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.brief.working.commands import command_error
 from satchel.keep.patterns import signature
+from tables import in_one_test
 
 NPM = (
     "npm error code ERESOLVE\nnpm error ERESOLVE unable to resolve dependency tree\nnpm error\n"
@@ -26,7 +25,7 @@ PUSH = (
 PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()` on a `None` value\n"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("ImportError: No module named cv2", "ModuleNotFoundError: No module named 'cv2'"),
@@ -131,7 +130,7 @@ def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
     assert signature("error", one) == signature("error", other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "prefix",
     [
         "@acme/web:build: ",
@@ -146,13 +145,13 @@ def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
         "packages/core check: ",
     ],
 )
-@pytest.mark.parametrize("output", ["fatal: not a git repository", "Traceback:\n  File \"a\", line 1\nKeyError: 'a'"])
+@in_one_test("output", ["fatal: not a git repository", "Traceback:\n  File \"a\", line 1\nKeyError: 'a'"])
 def test_what_a_log_puts_before_each_line_does_not_count(prefix: str, output: str) -> None:
     logged = "".join(f"{prefix}{line}\n" for line in output.splitlines())
     assert signature("error", f"Exit code 1\n{logged}") == signature("error", output)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "report",
     [
         "Failed tasks:\n\n- core:check\n",
@@ -167,7 +166,7 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
     assert len({signature("error", output) for output in outputs}) == 2
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         (NPM.format(app="shop", peer='react@"^18"'), NPM.format(app="shop", peer='vue@"^2"')),
@@ -191,7 +190,7 @@ def test_what_names_the_cause_counts(one: str, other: str) -> None:
     assert signature("error", one) != signature("error", other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "command", "output"),
     [
         ("jinja2.exceptions.TemplateNotFound", "python run.py", "jinja2.exceptions.TemplateNotFound: home.html\n"),

@@ -9,6 +9,7 @@ import pytest
 from satchel import InvalidInput, NotFound, Reported, Satchel, Solution
 from satchel.keep.patterns import signature
 from satchel.keep.patterns.records import as_met
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -43,7 +44,7 @@ class TestGiving:
         assert (fix.created_at, fix.updated_at, len(fix.uid)) == (now, now, 32)
         assert met.patterns.report(*ERROR).solutions == (fix,)
 
-    @pytest.mark.parametrize("how", ["x1", 1, "1", " x1 ", signature(*ERROR), f" {signature(*ERROR).upper()} "])
+    @in_one_test("how", ["x1", 1, "1", " x1 ", signature(*ERROR), f" {signature(*ERROR).upper()} "])
     def test_the_error_is_named_by_its_id_or_hash(self, met: Satchel, how: str | int) -> None:
         assert met.patterns.solve(how, "fix").pattern_id == 1
         assert met.patterns.get(how).ref == "x1"
@@ -74,7 +75,7 @@ class TestGiving:
         assert "ghp_" not in fix.text
         assert fix.notes == ("a secret was redacted (github-token)",)
 
-    @pytest.mark.parametrize("solution", ["", " \n", None, 5])
+    @in_one_test("solution", ["", " \n", None, 5])
     def test_an_empty_one_is_refused(self, met: Satchel, solution: Any) -> None:
         with pytest.raises(InvalidInput, match="solution"):
             met.patterns.solve("x1", solution)
@@ -92,7 +93,7 @@ class TestGiving:
                 call()
         assert satchel.agents.list() == ()
 
-    @pytest.mark.parametrize("ref", ["", "e1", "y1", "x", True, None, "ab" * 31])
+    @in_one_test("ref", ["", "e1", "y1", "x", True, None, "ab" * 31])
     def test_what_is_no_id_of_an_error_is_refused(self, met: Satchel, ref: Any) -> None:
         with pytest.raises(InvalidInput, match="is no id of an error"):
             met.patterns.solve(ref, "fix")
@@ -296,7 +297,7 @@ class TestOutcome:
         with pytest.raises(NotFound, match="there is no error pattern x2"):
             met.patterns.outcome("x2", helped=True)
 
-    @pytest.mark.parametrize("ref", ["", "e1", True, None, "y-1"])
+    @in_one_test("ref", ["", "e1", True, None, "y-1"])
     def test_what_is_no_id_of_a_solution_is_refused(self, met: Satchel, ref: Any) -> None:
         with pytest.raises(InvalidInput, match="is no id of a solution"):
             met.patterns.outcome(ref, helped=True)
@@ -347,7 +348,7 @@ class TestOrder:
         assert offered(met) == ["d", "c", "b", "a"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("message", "example", "met"),
     [
         ("byte # in position #", "byte 0xe9 in position 10\nTraceback:\n  File a.py", "byte 0xe9 in position 10"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.keep.patterns import signature
 from satchel.keep.patterns.stacks import innermost_frame
+from tables import in_one_test
 
 PYTHON = """Traceback (most recent call last):
   File "/srv/shop/main.py", line 12, in <module>
@@ -19,7 +18,7 @@ PYTHON = """Traceback (most recent call last):
 """
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("stack", "frame"),
     [
         (PYTHON, "cart.py total"),
@@ -54,7 +53,7 @@ def test_without_a_frame_of_the_project_that_of_a_library_counts() -> None:
     assert innermost_frame("\n".join(lines[5:])) == "decoder.py decode"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "message",
     [
         "'NoneType' object has no attribute 'total'",

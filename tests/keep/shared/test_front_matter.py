@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.keep.shared.front_matter import BrokenText, Literal, read, write
+from tables import in_one_test
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
@@ -22,7 +23,7 @@ def test_what_is_written_is_read_back(fields: dict[str, str | list[str]]) -> Non
     assert lines == len(fields) + 2
 
 
-@pytest.mark.parametrize("text", ["true", "No", "null", "12", "1e5", "a: b", "a #b", "- a", "&a", "*a", "!t", "é", ""])
+@in_one_test("text", ["true", "No", "null", "12", "1e5", "a: b", "a #b", "- a", "&a", "*a", "!t", "é", ""])
 def test_what_yaml_would_take_for_something_else_is_quoted(text: str) -> None:
     """A text that YAML has another meaning for stands in JSON's quotation marks, which YAML reads as text."""
     assert write({"name": text}) == f"---\nname: {json.dumps(text, ensure_ascii=False)}\n---\n"
@@ -39,7 +40,7 @@ def test_what_a_person_writes_is_read() -> None:
     assert read(text)[0] == {"key": "it's", "tags": ["a b", "c", "d"], "none": []}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "line", "problem"),
     [
         ("key: a\n", 1, "the first line is not ---"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.markdown import HasConflict, SharedText, file_name, parse, render, sides
+from tables import in_one_test
 
 UID = "0123456789abcdef" * 2
 DECISION = SharedText(
@@ -59,7 +60,7 @@ def test_any_text_is_read_back_and_written_alike(body: str, why: str) -> None:
     assert again.sections == (text.sections[0].rstrip(),)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         replace(DECISION, body="", fields={**DECISION.fields, "value": 0}),
@@ -105,7 +106,7 @@ def test_a_section_that_a_person_adds_is_read() -> None:
     assert parse(plain + b"\n\n## Why  \nbecause\n").sections == ("because",)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("old", "new", "line", "problem"),
     [
         (b"kind: decision", b"kind: wish", 2, "kind is none of"),
@@ -152,7 +153,7 @@ def test_markers_that_are_not_whole_have_no_sides() -> None:
     assert sides(b"a\n<<<<<<< HEAD\nb\n") is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "name"),
     [
         ("db.engine", "decision-db-engine-01234567.md"),

@@ -11,6 +11,7 @@ import pytest
 
 from satchel import InvalidInput, Satchel, StoreDamaged, Strategy, StrategyPage
 from satchel.base.clock import iso
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -184,7 +185,7 @@ def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
     assert len(satchel.strategies.find()) == 20
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         ({"limit": -1}, "limit -1 is out of range"),

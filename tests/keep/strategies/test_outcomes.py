@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import InvalidInput, NotFound, ReadOnly, Satchel
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -58,7 +59,7 @@ def test_outcomes_at_once_lose_no_count(open_in: Callable[..., Satchel], project
     assert (counted.helped, counted.not_helped) == (60, 60)
 
 
-@pytest.mark.parametrize("helped", [None, 1, 0, "yes", "false"])
+@in_one_test("helped", [None, 1, 0, "yes", "false"])
 def test_what_is_neither_true_nor_false_is_refused(satchel: Satchel, helped: Any) -> None:
     saved = satchel.strategies.save("x", "y")
     with pytest.raises(InvalidInput, match="is neither true nor false"):
@@ -66,7 +67,7 @@ def test_what_is_neither_true_nor_false_is_refused(satchel: Satchel, helped: Any
     assert satchel.strategies.find().seq == saved.seq
 
 
-@pytest.mark.parametrize("ref", ["p1", "", None, True, "s1.5"])
+@in_one_test("ref", ["p1", "", None, True, "s1.5"])
 def test_what_is_no_id_is_refused(satchel: Satchel, ref: Any) -> None:
     satchel.strategies.save("x", "y")
     with pytest.raises(InvalidInput, match="is no id of a strategy"):

@@ -10,6 +10,7 @@ import pytest
 
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, ReadOnly, Satchel, Strategy, TooLarge
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -123,7 +124,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@in_one_test("case", REFUSED)
 def test_what_is_not_acceptable_is_refused_and_leaves_nothing(
     open_in: Callable[..., Satchel], project: Path, case: str
 ) -> None:

@@ -24,6 +24,7 @@ from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.notes import write_note
 from store.postgres.places import Place
+from tables import in_one_test
 
 PASSWORD = "hunter2secret"
 
@@ -157,7 +158,7 @@ def test_a_text_that_postgresql_cannot_keep_is_refused(place: Place) -> None:
         write_note(engine, "a\0b")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "url",
     [
         f"postgresql://user:{PASSWORD}@one@two/db",
