@@ -145,21 +145,21 @@ def ends(metadata: records.Metadata) -> bool:
     return metadata.get(_WISH) == _END
 
 
-def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
+def as_draft(current: Decision, wanted: Decision, new: Prepared) -> Prepared:
     """Return what an agent wanted as the draft that proposes it."""
     # a new value is no longer the wish to end
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
     is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
     notes: tuple[str, ...] = (
-        f"{persons.key} stays as it is until another agent sets it active: this draft proposes {what}",
+        f"{current.key} stays as it is until another agent sets it active: this draft proposes {what}",
     )
-    if is_persons(str(persons.agent)):
-        decided_by = shown_name(str(persons.agent))
-        notes = (f"{persons.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
+    if is_persons(str(current.agent)):
+        decided_by = shown_name(str(current.agent))
+        notes = (f"{current.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
     return replace(
         as_prepared(wanted, new),
-        key=key_of(persons),
+        key=key_of(current),
         status="draft",
         metadata=_without_wish(wanted) | ({_WISH: _END} if is_end else {}),
         expected_revision=None,
@@ -183,9 +183,9 @@ def agreed(
     return draft, decision
 
 
-def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Prepared:
+def as_accepted(current: Decision, draft: Decision | None, new: Prepared) -> Prepared:
     """Return a decision as its draft proposes it, but for the fields that are given."""
-    accepted = replace(new, key=persons.key, status="active", expected_revision=None)
+    accepted = replace(new, key=current.key, status="active", expected_revision=None)
     if draft is None:
         return accepted
     is_value_theirs = not isinstance(new.value, records.Keep)
@@ -194,28 +194,28 @@ def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Pre
     # that of a rejected draft may be why it was rejected
     rationale = None if draft.status == "deprecated" else draft.rationale
     prepared = as_prepared(replace(draft, metadata=_without_wish(draft), rationale=rationale), accepted)
-    others = "" if is_end else other_fields(persons, prepared)
-    change = str(persons.value) if str(value) == str(persons.value) else f"{persons.value} -> {value}"
-    change = f"{persons.value} ended" if is_end else change + (f" with {others}" if others else "")
+    others = "" if is_end else other_fields(current, prepared)
+    change = str(current.value) if str(value) == str(current.value) else f"{current.value} -> {value}"
+    change = f"{current.value} ended" if is_end else change + (f" with {others}" if others else "")
     by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
     return replace(
         prepared,
         status="deprecated" if is_end else "active",
-        notes=(*new.notes, f"{persons.key}: {change}{by}"),
+        notes=(*new.notes, f"{current.key}: {change}{by}"),
     )
 
 
-def proposed_fields(persons: Decision | records.DecisionState, draft: Decision) -> list[str]:
+def proposed_fields(current: Decision | records.DecisionState, draft: Decision) -> list[str]:
     """Return the names of the fields that a draft proposes to change; of one that proposes an end, status."""
     if ends(draft.metadata):
         return ["status"]
-    return records.changed_fields(persons, replace(draft, status=persons.status))
+    return records.changed_fields(current, replace(draft, status=current.status))
 
 
-def other_fields(persons: Decision, proposed: Decision | Prepared) -> str:
+def other_fields(current: Decision, proposed: Decision | Prepared) -> str:
     """Return what a proposal changes besides a new value and its reason, as "other tags, paths"; empty for nothing."""
-    shown = ("value", "rationale") if str(persons.value) != str(proposed.value) else ()
-    names = [name for name in records.changed_fields(persons, proposed) if name not in shown]
+    shown = ("value", "rationale") if str(current.value) != str(proposed.value) else ()
+    names = [name for name in records.changed_fields(current, proposed) if name not in shown]
     return f"other {', '.join(names)}" if names else ""
 
 

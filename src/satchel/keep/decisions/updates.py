@@ -230,18 +230,18 @@ def _accepts(new: Prepared, draft: Decision | None) -> bool:
 
 
 def _accept(
-    transaction: Transaction, by: Setter, new: Prepared, draft: Decision | None, persons: Decision
+    transaction: Transaction, by: Setter, new: Prepared, draft: Decision | None, current: Decision
 ) -> SetResult:
-    accepted = proposals.as_accepted(persons, draft, new)
+    accepted = proposals.as_accepted(current, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
     ended = proposals.end(transaction, by, result.decision, is_accepted=True)
     # the draft itself says nearly the same
-    similar = tuple(one for one in result.decision.similar if one.key != proposals.key_of(persons))
+    similar = tuple(one for one in result.decision.similar if one.key != proposals.key_of(current))
     return _told(replace(result.decision, similar=similar), (*result.changes, *ended))
 
 
-def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decision, wanted: Decision) -> SetResult:
-    new = proposals.as_draft(persons, wanted, new)
+def _propose(transaction: Transaction, by: Setter, new: Prepared, current: Decision, wanted: Decision) -> SetResult:
+    new = proposals.as_draft(current, wanted, new)
     draft = records.load(transaction, by.project_id, check_identifier(new.key, "key"))
     if draft is None:
         made = _create(transaction, by, new, None).decision
@@ -251,8 +251,8 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
             return SetResult(replace(draft, notes=(*new.notes, records.UNCHANGED)))
         if draft.status == "active" and is_persons(draft.agent):
             raise Conflict(
-                f"{new.key} was decided by {draft.agent}, so it cannot propose a change of {persons.key}",
-                f"Ask {persons.agent} by a message",
+                f"{new.key} was decided by {draft.agent}, so it cannot propose a change of {current.key}",
+                f"Ask {current.agent} by a message",
             )
         notes = new.notes
         former = draft.agent or "somebody unnamed"
@@ -262,7 +262,7 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
             notes = (*notes, f"replaces the proposal of {former}")
         made = tables.change(transaction, by, draft, proposed)
         made = replace(made, notes=notes, replaced=records.replaced_state(draft, by.now))
-    replaced: list[tuple[records.DecisionState, str | None]] = [(records.replaced_state(persons, by.now), persons.key)]
+    replaced: list[tuple[records.DecisionState, str | None]] = [(records.replaced_state(current, by.now), current.key)]
     if made.replaced is not None and made.replaced.status == "draft" and made.replaced.agent != by.actor.name:
         replaced.append((made.replaced, None))
     changes = tuple(
