@@ -19,7 +19,10 @@ _TYPES = ("decision", "warning", "request", "info")
 
 GROUP = Group(
     "Send messages between agents, list an agent's, and mark them read.",
-    ('message send "The schema has changed, pull first" --to builder --agent planner --priority high',),
+    (
+        'message send "The schema has changed, pull first" --to builder --priority high',
+        'message send "No, keep it until Friday" --reply-to m5',
+    ),
 )
 
 

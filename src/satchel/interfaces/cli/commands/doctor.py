@@ -47,12 +47,11 @@ def doctor_command(rebuild: bool, verbose: bool, db: str | None, project: str | 
     if rebuild:
         _rebuild(db, project, as_json=as_json)
         return 0
-    checks: list[Check] = []
     with open_satchel(db, project, read_only=True) as satchel, progress("examining", quiet=as_json):
-        for check in _checks(satchel):
-            checks.append(check)
-            if not as_json and (verbose or check.status != "ok"):
-                _show(check)
+        checks = list(_checks(satchel))
+    for check in checks:
+        if not as_json and (verbose or check.status != "ok"):
+            _show(check)
     if as_json:
         show_json(checks)
     elif not verbose:
