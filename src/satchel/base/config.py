@@ -199,7 +199,6 @@ def parse_value(key: Key, value: object) -> Value:
 
 
 def check_setting(name: str, text: str, *, of_project: bool = False) -> tuple[Key, Value]:
-    """Return a key and its value, parsed from text."""
     key = key_named(name)
     value = parse_value(key, read_text(key, text))
     problems = _drop_user_keys({name: (value, FILE_NAME)}, None) if of_project else []

@@ -56,7 +56,6 @@ def is_mine(path: Path) -> bool:
 
 
 def owner_name(user: int) -> str:
-    """Return the name of a user, or the number without one."""
     import pwd
 
     try:

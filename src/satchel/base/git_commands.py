@@ -75,7 +75,6 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Return whether it is neither link nor submodule."""
         return self.mode.startswith("100")
 
 

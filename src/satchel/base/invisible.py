@@ -44,7 +44,6 @@ def any_invisible() -> re.Pattern[str]:
 
 
 def first_invisible(text: str) -> str | None:
-    """Return the first invisible character of a text, or None."""
     match = any_invisible().search(text)
     return match[0] if match else None
 

@@ -49,7 +49,6 @@ class Retention:
         return move_on_weekdays(created_at, duration, self.zone, 1)
 
     def began_at(self, now: int, hours: int) -> int:
-        """Return the creation time of items that expire now."""
         if not self.skip_weekends:
             return now - hours * HOUR_MS
         return move_on_weekdays(now, hours * HOUR_MS, self.zone, -1)

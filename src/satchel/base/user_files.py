@@ -56,7 +56,6 @@ class ConfigFile:
 
 
 def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> ConfigFile:
-    """Read a configuration file, which need not exist."""
     path = Path(os.path.abspath(path))  # noqa: PTH100 -- resolving would follow links
     if root is None:
         root = Path.home() if path.is_relative_to(Path.home()) else path.parent

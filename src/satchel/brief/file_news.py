@@ -128,7 +128,6 @@ def _quotation(text: str | None, most: int = _CHARS) -> str:
 
 
 def who_text(agent: str | None) -> str:
-    """Return by whom something was done."""
     return by(agent) or "by somebody unnamed"
 
 

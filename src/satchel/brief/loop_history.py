@@ -100,7 +100,6 @@ def judge_pads(pads: Sequence[Scratchpad], earlier: Sequence[Scratchpad] = ()) -
 
 
 def stuck_text(status: LoopStatus) -> str:
-    """Return what tells an agent that its loop is stuck."""
     others = f" (with {', '.join(status.others)})" if status.others else ""
     count = f"{status.iterations} iterations" if status.iterations >= ATTEMPTS else f"{ATTEMPTS} attempts"
     return (

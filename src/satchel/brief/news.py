@@ -127,7 +127,6 @@ def _number_of(others: Sequence[News]) -> News:
 
 
 def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent: str) -> bool:
-    """Return whether there is news for an agent in a session."""
     actor = reading(transaction, work, project_id, agent)
     is_known = actor.session is not None and actor.number not in {None, UNKNOWN}
     return is_known and bool(find(transaction, work, project_id, actor, work.clock()))

@@ -354,7 +354,6 @@ def _place(
 
 
 def _hold_unsearchable(draft: Draft, overflow: Iterable[NewFile]) -> list[NewFile]:
-    """Hold back files that neither fit into the prompt nor can be searched, and return the rest."""
     rest: list[NewFile] = []
     for new in overflow:
         if new.content.is_searchable:

@@ -188,7 +188,6 @@ def check_question(
     dry_run: bool = False,
     **options: Unpack[QuestionOptions],
 ) -> Question:
-    """Check what a call asks."""
     rest: dict[str, Any] = dict(options)
     for root in rest.get("allow_roots", ()):
         if not Path(root).is_absolute() or not Path(root).is_dir():

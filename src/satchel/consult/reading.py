@@ -54,7 +54,6 @@ class Damaged(ValueError):
 
 
 def has_media_name(path: str) -> bool:
-    """Return whether a name is that of an image or PDF."""
     return path.lower().endswith(_ENDINGS)
 
 
@@ -172,12 +171,10 @@ _MEASURES: dict[str, Callable[[bytes], Extent]] = {
 
 
 def is_document(media: Media) -> bool:
-    """Return whether it is a PDF, not an image."""
     return media.type == _PDF
 
 
 def takes_media(assistant: str) -> bool:
-    """Return whether an assistant is sent images and PDF."""
     return assistant.partition(":")[0] in _COUNTS
 
 
@@ -315,5 +312,4 @@ MAX_FILE_BYTES = 2 * 1_024 * 1_024
 
 
 def too_large(size: int, max_bytes: int) -> str:
-    """Return the reason that a file is too large to be sent."""
     return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"

@@ -330,7 +330,6 @@ class Turn:
 
     @property
     def saved_tokens(self) -> int:
-        """Tokens that were not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
 
 
@@ -380,7 +379,6 @@ class ListedConversation:
 
     @property
     def saved_tokens(self) -> int:
-        """Tokens that were not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
 
 

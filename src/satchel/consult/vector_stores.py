@@ -324,7 +324,6 @@ class HostedStore:
 
     @property
     def external_id(self) -> str | None:
-        """The provider's name for it; None where it has no files."""
         return self._store.external_id if self._store else None
 
     def fill(self, contents: Mapping[str, Content]) -> None:

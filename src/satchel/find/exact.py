@@ -356,7 +356,6 @@ class ResolvedQuery:
         return {places[form]: places[word] for form, word in self.word_of.items() if form in places and word in places}
 
     def places(self, terms: Sequence[Term]) -> list[list[int]]:
-        """Return the positions of each thing's terms."""
         places = {term: place for place, term in enumerate(terms)}
         return [[places[term] for term in thing if term in places] for thing in self.things]
 

@@ -61,7 +61,6 @@ class Kind(Enum):
         self.text = text
 
     def ref(self, number: int) -> str:
-        """Return the short id of an item, such as ``e812``."""
         return f"{self.letter}{number}"
 
     def number_of(self, ref: object) -> int:
@@ -70,7 +69,6 @@ class Kind(Enum):
 
     @property
     def noun(self) -> str:
-        """Return what an item is called in a sentence."""
         return _NOUNS.get(self.name, self.name.lower().replace("_", " "))
 
 

@@ -24,7 +24,6 @@ def tokens(text: str) -> list[tuple[int, int, str]]:
 
 
 def stems(text: str) -> list[str]:
-    """Return the stems of the words of a text."""
     words: list[str] = _TOKENIZER.split(
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
     )

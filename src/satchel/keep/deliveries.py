@@ -192,7 +192,6 @@ def _remaining_tokens(spent: int) -> int:
 
 
 def first_delivery(transaction: Transaction, window: Window) -> int | None:
-    """Return the time of a window's first delivery, or None."""
     row = transaction.one(
         f"SELECT min(d.created_at) FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {_IS_WINDOW}",
         window.key,

@@ -74,7 +74,6 @@ def read_ref(ref: str) -> tuple[Kind, int]:
 
 
 def is_ref(text: str) -> bool:
-    """Return whether a text has the form of a short id."""
     try:
         read_ref(text)
     except InvalidInput:

@@ -142,7 +142,6 @@ class Calls:
 
     @property
     def token_id(self) -> str:
-        """Return the public id of the token."""
         return self._connection.token_id
 
     def take_side(self, name: str) -> Any:
@@ -150,7 +149,6 @@ class Calls:
         return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
     def close(self) -> None:
-        """Close the connections to the server."""
         self._connection.close()
 
     def _answer_of(self, fields: dict[str, Any]) -> Any:

@@ -99,7 +99,6 @@ class Connection:
 
     @property
     def token_id(self) -> str:
-        """Return the public id of the token."""
         return identify(self._token)[0]
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
@@ -133,7 +132,6 @@ class Connection:
         return partial(self._interrupt, threading.get_ident())
 
     def close(self) -> None:
-        """Close the idle connections."""
         while (sock := self._take_idle()) is not None:
             sock.close()
 

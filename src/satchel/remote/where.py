@@ -181,7 +181,6 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
 
 
 def checked_token(text: str, source: str) -> str:
-    """Return a token, trimmed."""
     token = text.strip()
     if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
@@ -218,7 +217,6 @@ def read_token(name: str) -> str:
 
 
 def token_path(name: str) -> Path:
-    """Return the path of ``server.token_file``."""
     from pathlib import Path
 
     return Path(config_path()) / Path(name).expanduser()

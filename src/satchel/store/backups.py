@@ -62,7 +62,6 @@ def in_order(folders: Iterable[Path], now: int | None = None) -> list[Backup]:
 
 
 def backups_in(folder: Path) -> Iterator[Backup]:
-    """Yield the backups in a folder, which need not exist."""
     for path in folder.glob("*.db") if folder.is_dir() and not folder.is_symlink() else ():
         with suppress(FileNotFoundError):  # another process may be removing the oldest
             status = path.lstat()

@@ -58,7 +58,6 @@ class Glance:
         self.project = project
 
     def one(self, sql: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None:
-        """Run one statement and return its first row, or None."""
         row: tuple[Any, ...] | None = self.connection.execute(sql, parameters).fetchone()
         return row
 

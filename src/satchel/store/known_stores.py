@@ -99,7 +99,6 @@ class KnownStores:
         return True
 
     def is_writable(self) -> bool:
-        """Return whether the list can be changed or created."""
         place = self._file if self._file.exists() else self.folder
         while not place.exists() and place != place.parent:
             place = place.parent

@@ -136,7 +136,6 @@ class Upkeep(ABC):
         return None
 
     def backups(self) -> list[Backup]:
-        """Return the backups of the store, the oldest first."""
         return backups.in_order(self._backup_folders())
 
     def newest_backup(self) -> Backup | None:

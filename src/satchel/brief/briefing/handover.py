@@ -184,7 +184,6 @@ def find_left_off(
 
 
 def loop_of(transaction: Transaction, project_id: int, number: int) -> LoopScope:
-    """Return the loop of a scratchpad, as its author sees it."""
     row = transaction.one(
         "SELECT run_id, task_id, loop_id, agent_id, session_id FROM context WHERE id = :id", {"id": number}
     )

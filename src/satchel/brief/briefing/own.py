@@ -98,7 +98,6 @@ def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int
 
 
 def has_items(transaction: Transaction, project_id: int) -> Asking[bool]:
-    """Return whether a project has any rule, decision or note."""
     tables = ("context", "decisions", "constraints")
     some = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE project_id = :project)" for table in tables)
     rows = transaction.ask(f"SELECT {some}", {"project": project_id})

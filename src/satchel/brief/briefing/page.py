@@ -303,13 +303,11 @@ class Page:
 
 
 def line_of(candidate: Candidate, *, gives_reason: bool = False) -> str:
-    """Return the line of an item with its whole text."""
     reason = reason_text(candidate.reason) if gives_reason else ""
     return neutral(f"{_start(candidate)} {candidate.text.strip()}{reason}".translate(_ONE_LINE).rstrip(": "))
 
 
 def title_line(candidate: Candidate) -> str:
-    """Return the line of an item with its title."""
     return neutral(with_title(candidate.kind, _start(candidate), candidate.text))
 
 

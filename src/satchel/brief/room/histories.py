@@ -168,7 +168,6 @@ class PastBriefings:
 
 
 def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> ItemHistory:
-    """Return the history of an item of the project."""
     corrections = tuple(
         ItemCorrection(
             _ACTIONS[one.action],
@@ -234,7 +233,6 @@ def briefings(transaction: Transaction, project_id: int, session: str | None, mo
 
 
 def has_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
-    """Return whether the project has an item."""
     sql = f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project"
     return transaction.one(sql, {"id": number, "project": project_id}) is not None
 

@@ -108,7 +108,6 @@ class SentMessages:
 
 
 def sent_by(look: Look, most: int) -> SentMessages:
-    """Return the messages that a person sent, the latest first."""
     rows = look.rows(
         """
         SELECT m.id, a.name, m.message, m.created_at FROM agent_messages m

@@ -84,7 +84,6 @@ class Callers:
         self._lock = threading.Lock()
 
     def caller(self, access: Access, session: str | None) -> Caller:
-        """Return the caller of a request."""
         is_of_person = access.role == PERSON
         if session is None or access.read_only:
             return Caller.of_request(access.token, None, is_of_person=is_of_person)
@@ -99,7 +98,6 @@ class Callers:
 
 
 def checked_session(header: str | None) -> str | None:
-    """Return the client's session name, or None."""
     session = "" if header is None else header.strip()
     if not session:
         return None

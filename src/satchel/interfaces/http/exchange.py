@@ -130,7 +130,6 @@ class Exchange:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _drain(self, most: int, seconds: float) -> bool:
-        """Drop the rest of the body up to a size; return whether all of it has arrived."""
         if not self._has_body:
             return True
         if self._waits_to_send or not most:

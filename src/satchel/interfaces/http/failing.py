@@ -116,13 +116,11 @@ def confined(refusal: Refusal, hide: Callable[[str, str], str]) -> Refusal:
 
 
 def body_of(refusal: Refusal) -> bytes:
-    """Return the JSON body of a refusal."""
     error = {"code": refusal.code, "problem": refusal.problem, "remedy": refusal.remedy}
     return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def headers_of(refusal: Refusal, body: bytes) -> list[tuple[bytes, bytes]]:
-    """Return all response headers of a refusal."""
     headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("cache-control", "no-store")]
     return [
         (name.lower().encode(), value.encode("latin-1"))

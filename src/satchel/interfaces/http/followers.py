@@ -52,7 +52,6 @@ class Listener:
 
     @property
     def project(self) -> str:
-        """The project's name."""
         return self.workplace.project_name or ""
 
     def tell(self, items: Sequence[StreamItem] | None) -> None:
@@ -99,7 +98,6 @@ class Followers:
 
     @property
     def count(self) -> int:
-        """The number of listeners."""
         return sum(self._of_token.values())
 
     def enter(self, token: str, workplace: Workplace, kinds: Collection[str] | None) -> Listener:
@@ -119,7 +117,6 @@ class Followers:
         return listener
 
     def leave(self, token: str, listener: Listener) -> None:
-        """Remove a listener."""
         self._of_token[token] -= 1
         if not self._of_token[token]:
             del self._of_token[token]

@@ -139,7 +139,6 @@ class Gate:
             self._held -= held
 
     def _admit_visitor(self, scope: Scope, headers: dict[bytes, bytes], exchange: Exchange) -> int:
-        """Check the login of a browser, and return its limit for the size of a body."""
         visitor = scope["state"]["visitor"] = self._guard.admit(scope, headers, exchange.route)
         if visitor.login is None:
             return LOGIN_BYTES if exchange.route == LOGIN_PATH else 0
@@ -148,7 +147,6 @@ class Gate:
         return self._serving.settings.body_bytes
 
     def _headers(self, scope: Scope) -> dict[bytes, bytes]:
-        """Return the headers; refuse repeats of those that affect security."""
         pairs: list[tuple[bytes, bytes]] = scope["headers"]
         headers = dict(pairs)
         if len(headers) < len(pairs):

@@ -47,7 +47,6 @@ def operations() -> dict[str, Operation]:
 
 
 def operation_named(name: str) -> Operation:
-    """Return an operation by its name."""
     operation = operations().get(name)
     if operation is None:
         close = nearest(name, operations())
@@ -129,7 +128,6 @@ def schema(operation: Operation) -> dict[str, Any]:
 
 @cache
 def description() -> dict[str, Any]:
-    """Return the OpenAPI description."""
     return {
         "openapi": "3.1.0",
         "info": {

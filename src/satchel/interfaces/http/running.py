@@ -59,7 +59,6 @@ class Servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != running.pid] + [running])
 
     def leave(self) -> None:
-        """Remove the registration of this process."""
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != os.getpid()])
 

@@ -321,7 +321,6 @@ def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
 
 
 async def _unwound(tasks: set[asyncio.Task[None]]) -> bool:
-    """Give cancelled tasks a moment; return whether all have ended."""
     return not tasks or not (await asyncio.wait(tasks, timeout=_UNWIND_SECONDS))[1]
 
 

@@ -127,7 +127,6 @@ class Stores:
         return f"{host}:{worktree or root}"
 
     def _root_of(self, access: Access) -> str | None:
-        """Return the root folder of the token's project on this machine, if it has one."""
         key = access.store, access.project
         if key not in self._roots:
             engine = self.opened(access.store, read_only=access.read_only).workplace.engine

@@ -92,7 +92,6 @@ def rest_lines(done: Consultation) -> list[str]:
 
 
 def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_NAMED) -> list[str]:
-    """Return a line for each reason that files are in a part of the split."""
     return [
         f"{part} {len(paths)}{'' if why is None else f' ({why})'}: {_paths_text(paths, most)}"
         for why, paths in grouped((file.why, file.path) for file in files).items()
@@ -100,13 +99,11 @@ def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_
 
 
 def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
-    """Return a line for each reason that files were held back."""
     groups = grouped((f"{one.reason}: {one.detail}", one.path) for one in files)
     return [f"held back ({reason}): {_paths_text(paths)}" for reason, paths in groups.items()]
 
 
 def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
-    """Name files, and count those beyond the limit."""
     first = paths if most is None else paths[:most]
     more = f" and {len(paths) - len(first):,} more" if len(first) < len(paths) else ""
     return " ".join(value_text(path) for path in first) + more

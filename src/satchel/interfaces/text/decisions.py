@@ -220,7 +220,6 @@ def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str
 
 
 def decision_line(decision: Decision) -> lists.Line:
-    """Return the line of a decision, with its rationale below."""
     return lists.Line(
         start=f"{decision.ref} {value_text(decision.key)}={json_line(decision.value)}",
         cells=_cells(decision),

@@ -35,7 +35,6 @@ def show_entries(page: EntryPage) -> None:
 
 
 def entry_line(entry: Entry, run_id: str | None = None, content: str | None = None) -> Line:
-    """Return the line of an entry, with its content below."""
     return Line(
         start=entry.ref,
         cells=(

@@ -114,7 +114,6 @@ def _confidence(solution: Solution) -> str:
 
 
 def solution_line(solution: Solution) -> lists.Line:
-    """Return the line of a solution, with its text below."""
     return lists.Line(
         start=f"{solution.ref} {_confidence(solution)}",
         cells=(lists.agent_cell(solution.agent),),

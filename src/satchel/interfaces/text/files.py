@@ -56,7 +56,6 @@ def changes_text(page: FileChangePage) -> str:
 
 
 def change_line(change: FileChange, described_by: str | None = None) -> lists.Line:
-    """Return the line of a change, with its description below."""
     is_described = described_by is not None and change.description is not None
     return lists.Line(
         start=change.ref,

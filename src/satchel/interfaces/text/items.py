@@ -250,7 +250,6 @@ def pinned_text(pin: Pin) -> str:
 
 
 def pins_text(pins: Page[Pin]) -> str:
-    """List the pinned items."""
     lines = [f"{one.ref} {one.kind}{_by(one)}: {quoted(one.text)}" for one in pins.items]
     return "\n".join([f"{pins.total} pinned", *lines])
 

@@ -90,7 +90,6 @@ class Line:
 
 
 def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", order: str = "") -> str:
-    """Return the head of a list."""
     head = [f"{shown_of(count, page.total, noun)}{more}"]
     if count:
         order = order or (_ORDERS[page.order] if isinstance(page, KeptPage) else "")
@@ -101,7 +100,6 @@ def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", 
 def list_text(
     noun: str, page: Any, lines: Sequence[Line], blanks: Sequence[str | None], more: str = "", order: str = ""
 ) -> str:
-    """Render a list."""
     year = year_of(lines[0].moment) if lines else ""
     first = head_text(noun, page, len(page), year, more, order)
     rest: list[str] = []

@@ -105,7 +105,6 @@ def plural(noun: str, number: int) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -25,7 +25,6 @@ def constraints_text(page: ConstraintPage) -> str:
 
 
 def constraint_line(constraint: Constraint) -> lists.Line:
-    """Return the line of a rule, with its text below."""
     return lists.Line(
         start=constraint.ref,
         cells=_cells(constraint),

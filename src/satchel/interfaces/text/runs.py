@@ -72,7 +72,6 @@ def ended_fields(done: EndedRun) -> dict[str, object]:
 
 
 def chosen_text(choice: Mapping[str, str]) -> str:
-    """Return the line that chooses a run."""
     return choice["line"]
 
 

@@ -33,7 +33,6 @@ def unshared_text(done: records.Sharing) -> str:
 
 
 def synced_text(done: records.Synced) -> str:
-    """Confirm a sync, with the waiting proposals."""
     lines = []
     if done.resolved:
         resolved = counted(len(done.resolved), "file")
@@ -56,7 +55,6 @@ def synced_text(done: records.Synced) -> str:
 
 
 def list_text(listed: records.SharedList) -> str:
-    """List the waiting proposals and the differences."""
     of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
     head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
     hint = "Proposals from documents such as AGENTS.md: `satchel import docs`"
@@ -83,7 +81,6 @@ def differences_text(differences: records.Differences) -> str:
 
 
 def checked_text(checked: records.Checked) -> str:
-    """List the problems of the files."""
     lines = _problems(checked.problems, len(checked.problems))
     return "\n".join([*lines, f"{counted(checked.files, 'file')}, {counted(len(checked.problems), 'problem')}"])
 

@@ -96,7 +96,6 @@ def line_of(text: str) -> str:
 
 
 def is_empty(status: Status) -> bool:
-    """Return whether nothing is stored and nobody was here."""
     team = status.team
     return not (
         team.total or team.earlier or team.persons or status.needs.total or status.since.items or status.since.own

@@ -25,7 +25,6 @@ def judged_text(strategy: Strategy) -> str:
 
 
 def strategy_line(strategy: Strategy) -> Line:
-    """Return the line of a strategy, with its insight below."""
     heir = strategy.superseded_by
     return Line(
         start=_title(strategy),

@@ -30,7 +30,6 @@ FREE = "free to claim"
 
 
 def team_text(team: Team) -> str:
-    """Render the sessions of a project for an agent."""
     lines = [_head(team, "all=true", "No agent sessions yet: one that only reads is not listed")]
     shared = {name for name in _PLACE if len({getattr(one, name) for one in team.sessions}) == 1}
     shared -= set() if any(one.own for one in team.sessions) else {*_PLACE}

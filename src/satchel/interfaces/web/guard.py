@@ -122,7 +122,6 @@ class PageGuard:
         return None
 
     def _login(self, cookie: str) -> Login | None:
-        """Return the login of a cookie, unless its token is no longer valid."""
         login = None if self._serving.logins is None else self._serving.logins.login(cookie)
         if login is None or (login.token is not None and self._serving.tokens.access_of(login.token) is None):
             return None
@@ -130,7 +129,6 @@ class PageGuard:
 
 
 def cookie_name(port: int) -> str:
-    """Return the name of the cookie for the server on a port."""
     return f"satchel_{port}"
 
 

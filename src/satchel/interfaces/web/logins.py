@@ -189,7 +189,6 @@ class Logins:
         return stored.login
 
     def every(self) -> list[Login]:
-        """Return all logins, the oldest first."""
         now = self._clock()
         return [stored.login for stored in self._file.load().logins if now - stored.created_at < LOGIN_MS]
 

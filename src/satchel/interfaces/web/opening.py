@@ -79,7 +79,6 @@ def _checked(host: str) -> str:
 
 
 def has_display(environ: Mapping[str, str]) -> bool:
-    """Return whether a browser can open a window."""
     if sys.platform == "darwin":
         return True
     return bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))

@@ -120,12 +120,10 @@ class Projects:
         return self._serving.stores.opened(project.store).housekeeping.backups() if is_file else []
 
     def tokens(self, project: Project) -> list[Token]:
-        """Return the tokens of a project."""
         every = self._serving.tokens.every()
         return [one for one in every if (one.store, one.project) == (project.store, project.name)]
 
     def logins(self) -> list[Login]:
-        """Return the logged-in browsers."""
         assert self._serving.logins is not None
         return self._serving.logins.every()
 

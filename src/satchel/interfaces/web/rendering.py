@@ -142,12 +142,10 @@ def visible(value: Any) -> Any:
 
 
 def clock(milliseconds: int) -> str:
-    """Return the hour and minute of a time, UTC."""
     return f"{_utc(milliseconds):%H:%M}"
 
 
 def date(milliseconds: int) -> str:
-    """Return the day and month of a time, UTC."""
     return f"{_utc(milliseconds).day} {_utc(milliseconds):%b}"
 
 
@@ -195,7 +193,6 @@ def place_and_digest(proposal: Proposal) -> str:
 
 
 def is_ref(text: str) -> bool:
-    """Return whether a text is the short id of an item."""
     return _REF.fullmatch(text) is not None
 
 
@@ -272,5 +269,4 @@ def _file(name: str) -> bytes:
 
 @cache
 def _asset(name: str) -> str:
-    """Return the address of a static file, which changes with its content."""
     return f"/static/{name}?v={sha256(_file(name)).hexdigest()[:12]}"

@@ -98,7 +98,6 @@ class PageRequest:
         return satchel
 
     def item_page(self, ref: str) -> str:
-        """Return the address of an item."""
         return f"{self.here}/items/{ref}"
 
     def done(self, ref: str, undo: Mapping[str, str | int] = NO_FIELDS, *, is_other: bool = False) -> Done:
@@ -300,5 +299,4 @@ def action(
 
 
 def as_text(value: object) -> str:
-    """Return a value of an item as text for a person."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

@@ -43,7 +43,6 @@ _UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 
 
 def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
-    """Return the routes of the pages."""
     projects = Projects(serving)
 
     def page(view: View, *, as_json: bool = False) -> Endpoint:
@@ -235,7 +234,6 @@ def _nothing(request: PageRequest) -> Page:
 
 
 def _json_path(path: str) -> str:
-    """Return the path of a page's JSON."""
     return f"{path.rstrip('/') or '/projects'}.json"
 
 
@@ -250,7 +248,6 @@ def _mark_shown(page: Page, page_request: PageRequest) -> None:
 
 
 def _notice(page_request: PageRequest) -> dict[str, Any] | None:
-    """Return the confirmation of the last action, as the address names it."""
     path, *rest = page_request.values.get("done", "").split(" ")
     action = pages.ACTIONS.get(path.removeprefix(_OTHER))
     if action is None:
@@ -267,7 +264,6 @@ def _notice(page_request: PageRequest) -> dict[str, Any] | None:
 
 
 def _next_address(page_request: PageRequest, action: str, result: Done, referer: str) -> str:
-    """Return the address of the page after an action: the action's own, or the page of the form."""
     # only a page of the same project, since the header may be forged
     here, origin = f"{page_request.here}/", urlsplit(referer)
     target = origin if origin.path.startswith(here) else urlsplit(here)
@@ -284,7 +280,6 @@ async def _static(request: Request) -> Response:
 
 
 def _moved(target: str, ending: str = "") -> Endpoint:
-    """Return the endpoint of a former page, which leads to the one that replaces it."""
     path, _, fields = target.partition("?")
 
     async def endpoint(request: Request) -> Response:

@@ -271,7 +271,6 @@ def from_rows(
 
 
 def load(transaction: Transaction, project_id: int, key: str) -> Decision | None:
-    """Return the decision with a key, or None."""
     row = transaction.one(
         "SELECT id FROM decisions WHERE project_id = :project AND key = :key", {"project": project_id, "key": key}
     )

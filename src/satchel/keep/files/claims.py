@@ -338,7 +338,6 @@ def release(by: Claimant, wanted: Sequence[Place] | None, worktree: str | None) 
 
 
 def forget(transaction: Transaction, expired: Iterable[Lease]) -> None:
-    """Delete expired claims that their holder has released."""
     transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": lease.claim.id} for lease in expired])
 
 

@@ -43,7 +43,6 @@ class FileChange:
 
     @property
     def ref(self) -> str:
-        """Return the short id, such as ``f31``."""
         return Kind.FILE_CHANGE.ref(self.id)
 
 
@@ -53,7 +52,6 @@ class FileChangePage(KeptPage[FileChange]):
 
     @property
     def changes(self) -> tuple[FileChange, ...]:
-        """Return the page's changes."""
         return self.items
 
 

@@ -178,7 +178,6 @@ _SOURCE = """
 
 
 def load(transaction: Transaction, reader: visibility.Reader, number: int) -> Message:
-    """Return a message that was just sent."""
     [row] = transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     return _message(row, None)
 

@@ -113,7 +113,6 @@ def _is_half(output: Wording, report: Wording) -> bool:
 
 @cache
 def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a report that tell it from others, its vague words, and its numbers."""
     every_word = [word.lower() for word in _word().findall(text)]
     terms = [word for word in dict.fromkeys(every_word) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]

@@ -417,16 +417,15 @@ def _load_last_steps(transaction: Transaction, sessions: Sequence[int]) -> Askin
     steps = {}
     for session, number, agent, content, created, change, *columns in rows.all():
         last_change = None if change is None else LastChange(Kind.FILE_CHANGE.ref(change), *columns)
-        steps[session] = _LastSteps(last_scratchpad(number, agent, content, created), last_change)
+        steps[session] = _LastSteps(_scratchpad(number, agent, content, created), last_change)
     return steps
 
 
-def last_scratchpad(number: int | None, agent: str | None, content: str, created: int) -> LastScratchpad | None:
-    """Return the record of a scratchpad's row; None without a row, or if another program wrote it."""
+def _scratchpad(number: int | None, agent: str | None, content: str, created: int) -> LastScratchpad | None:
     if number is None:
         return None
     try:
         pad = structured.scratchpad(content)
-    except InvalidInput:
+    except InvalidInput:  # written by another program
         return None
     return LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)

@@ -142,12 +142,10 @@ class SharedText:
 
     @property
     def digest(self) -> bytes:
-        """Return a digest of 16 bytes that identifies the text."""
         return hashlib.blake2b(render(self), digest_size=16).digest()
 
     @property
     def title(self) -> str:
-        """Return its key or first words, on one line."""
         name = self.fields.get(SHAPES[self.kind].named_by)
         return " ".join((str(name) if name else self.body).split())[:80]
 

@@ -181,7 +181,6 @@ class Database:
         self._free.release()
 
     def close(self) -> None:
-        """Close every idle connection; others when they come back."""
         idle, self._idle = self._idle, []
         while idle:
             idle.pop().close()

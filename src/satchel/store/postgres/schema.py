@@ -255,7 +255,6 @@ class PostgresUpkeep(Upkeep):
         return "go back to a dump (`satchel restore FILE` prints the command) or to the archive of the server"
 
     def size(self) -> int:
-        """Return the size of the tables and their indexes in bytes."""
         return int(self._rows(_SIZE)[0][0]) if self._engine.exists() else 0
 
     def reclaim(self) -> Shrunk:

@@ -34,7 +34,6 @@ class Group(NamedTuple):
 
 @page("/activity")
 def activity(request: PageRequest) -> Page:
-    """Return the changes that the person has not seen."""
     room = request.satchel.room
     since, where = room.since(), request.reader.room.where()
     kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
@@ -84,7 +83,6 @@ def activity(request: PageRequest) -> Page:
 
 
 def _named(request: PageRequest, items: Sequence[Changed]) -> list[Changed]:
-    """Return changes with the title of the item that an action such as ``changed d1`` ends in."""
     refs = {one.ref: one.text.rpartition(" ")[2] for one in items if one.kind == "action" and " " in one.text}
     wanted = [*dict.fromkeys(filter(is_ref, refs.values()))]
     titles: dict[str, str] = {}

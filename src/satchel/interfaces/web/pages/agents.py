@@ -74,7 +74,6 @@ def agents(request: PageRequest) -> Page:
 
 
 def _weeks(days: Iterable[AgentDay], now: int) -> list[AgentWeek]:
-    """Return what each agent did, those who did most first."""
     today, found = now // DAY_MS, [*days]
     of = {(one.agent, one.began_at // DAY_MS): [getattr(one, name) for name in _SORTS] for one in found}
     highest = max(map(sum, of.values()), default=0)
@@ -134,7 +133,6 @@ def agent(request: PageRequest) -> Page:
 
 
 def _waiting(request: PageRequest, session: TeamSession) -> dict[str, list[str]]:
-    """Return who waits for each claim of a session, or was refused it."""
     needs = [one for one in request.satchel.room.needs().items if one.holder_session == session.uid and one.agent]
     return {
         claim.path: [one.agent for one in needs if one.held_path == claim.path and one.agent]

@@ -52,7 +52,6 @@ def health(request: PageRequest) -> Page:
 
 
 def _bars(spending: Spending) -> list[tuple[float, float, str]]:
-    """Return a bar for each day: its left edge in per cent, its height in pixels, and its title."""
     highest, step = max(1, *(day.tokens for day in spending.days)), 100 / len(spending.days)
     return [
         (round(place * step, 2), round(day.tokens * _HEIGHT / highest, 1), f"{date(day.began_at)}: {day.tokens:,}")

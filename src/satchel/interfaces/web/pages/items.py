@@ -182,7 +182,6 @@ def forget_form(request: PageRequest) -> Page:
 
 @action("/items/{ref}/forget", "Deleted permanently", other=_COPIES)
 def forget(request: PageRequest) -> Done:
-    """Delete an item permanently, if its short id was typed."""
     _refuse_token(request)
     ref = request.path["ref"]
     if request.values.get("confirm", "").strip().lower() != ref:
@@ -194,7 +193,6 @@ def forget(request: PageRequest) -> Done:
 
 @action("/items/{ref}/retract", "Retracted", "/undo")
 def retract(request: PageRequest) -> Done:
-    """Retract a note, rule or strategy, with a reason."""
     reason = request.text("reason", "the reason is missing", "Enter why this is no longer true")
     result = request.satchel.corrections.retract(request.path["ref"], reason)
     if result.already is not None:
@@ -204,7 +202,6 @@ def retract(request: PageRequest) -> Done:
 
 @action("/items/{ref}/confirm", "Confirmed", "/undo")
 def confirm(request: PageRequest) -> Done:
-    """Confirm a note or rule of someone else."""
     result = request.satchel.corrections.confirm(request.path["ref"])
     if result.correction is None:
         raise Conflict("; ".join(result.notes), "Nothing was changed")
@@ -256,20 +253,17 @@ def undo(request: PageRequest) -> Done:
 
 @action("/items/{ref}/pin", "Pinned: every briefing has it", "/items/{ref}/unpin", other="Already pinned")
 def pin(request: PageRequest) -> Done:
-    """Pin an item."""
     result = request.satchel.pins.pin(request.path["ref"])
     return request.done(result.ref, is_other=result.already)
 
 
 @action("/items/{ref}/unpin", "Unpinned", "/items/{ref}/pin", other="Not pinned")
 def unpin(request: PageRequest) -> Done:
-    """Unpin an item."""
     result = request.satchel.pins.unpin(request.path["ref"])
     return request.done(result.ref, is_other=result.already)
 
 
 def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
-    """Return the names of the actions that the page of an item offers."""
     record = one.record
     allowed = {"forget"} if request.login.token is None else set()
     if getattr(record, "superseded_by", None) is not None or not getattr(record, "active", True):
@@ -286,7 +280,6 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
 
 
 def _editable(record: object) -> dict[str, object] | None:
-    """Return the fields of the form that changes an item; None where no form does."""
     if isinstance(record, Decision):
         fields = {name: getattr(record, name) for name in ("key", "value", "rationale")}
         names = {name: ", ".join(getattr(record, name)) for name in ("tags", "scopes")}
@@ -308,7 +301,6 @@ def _refuse_token(request: PageRequest) -> None:
 
 
 def _replacement_conflict(request: PageRequest, record: Entry | Constraint, error: Conflict) -> EditConflict:
-    """Return the conflict of a correction; its form replaces the replacement, or writes a new item."""
     end = request.reader.corrections.ended(record.ref)
     heir = None if end is None else end.heir
     theirs = {error.problem: ""}
@@ -322,7 +314,6 @@ def _replacement_conflict(request: PageRequest, record: Entry | Constraint, erro
 
 
 def _related(request: PageRequest, one: Item) -> list[tuple[str, str, str]]:
-    """Return the short id, kind and title of items like another."""
     results = request.reader.finding.search(like=one.ref, kinds=KEPT, limit=_MOST_RELATED).results
     items = request.reader.items.read([other.ref for other in results]).items if results else ()
     return [(other.ref, NAMES.get(other.kind, (other.kind,))[0].lower(), title_of(other.record)) for other in items]
@@ -341,7 +332,6 @@ def _heading(one: Item, title: str) -> str:
 
 
 def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
-    """Return whether an item has a text, the text, and its other fields."""
     record: Any = one.record
     fields: dict[str, Any] = fields_of(record)
     if isinstance(record, PackageContent):
@@ -382,7 +372,6 @@ def _fact(request: PageRequest, key: str, value: Any, raw: object) -> Fact:
 
 
 def _lines(fields: Mapping[str, Any]) -> str:
-    """Return the fields of an object as lines, each with a label."""
     lines = []
     for key, value in fields.items():
         label = _LABELS.get(key, key.replace("_", " "))

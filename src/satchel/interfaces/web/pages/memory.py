@@ -221,7 +221,6 @@ def subject_of(request: PageRequest, ref: str) -> tuple[str, str]:
 
 
 def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: Found | None = None) -> ItemRow:
-    """Return the row of an item."""
     record: Any = item.record
     agent = getattr(record, "agent", None) or getattr(record, "sender", None)
     heir = getattr(record, "superseded_by", None)

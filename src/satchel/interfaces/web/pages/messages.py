@@ -74,7 +74,6 @@ def answer(request: PageRequest) -> Done:
 
 @action(_WITHDRAW, "Withdrawn")
 def withdraw(request: PageRequest) -> Done:
-    """Withdraw a message that nobody has read."""
     request.satchel.corrections.retract(request.path["ref"])
     return Done()
 
@@ -91,7 +90,6 @@ def dismiss(request: PageRequest) -> Done:
 
 @action("/messages/{ref}/unread", "Marked as unread")
 def restore(request: PageRequest) -> Done:
-    """Mark a message as unread."""
     ref = request.path["ref"]
     if not request.satchel.messages.mark_unread([ref]):
         raise Conflict(f"{ref} was not marked as read", "Nothing was changed")
@@ -99,7 +97,6 @@ def restore(request: PageRequest) -> Done:
 
 
 def _answered(request: PageRequest, message: Message, other: str, text: str) -> EditConflict:
-    """Return the conflict of an answer, with the form that sends it all the same."""
     texts = []
     if other:
         answer = _load(request, other)

@@ -13,7 +13,6 @@ _MOST_SENT = 3
 
 
 def start(request: PageRequest) -> Page:
-    """Return the page of all projects."""
     projects = [(one.address, one.name, _store(request, one)) for one in request.projects.of(request.login)]
     named = [
         {"address": address, "name": name} | ({"store": store} if store else {}) for address, name, store in projects
@@ -27,7 +26,6 @@ def _store(request: PageRequest, project: Project) -> str:
 
 @page("/")
 def overview(request: PageRequest) -> Page:
-    """Return the overview of a project."""
     project, room = request.project, request.satchel.room
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
@@ -79,7 +77,6 @@ def release(request: PageRequest) -> Done:
 
 @action("/claims/release-own", "Released")
 def release_own(request: PageRequest) -> Done:
-    """Release a claim of the person."""
     path = request.text("path", "the form names no claim", "Reload the page and submit again")
     if not request.satchel.files.release([path]).released:
         remedy = "Reload the page, or run `satchel file release` in the worktree where you claimed it"
@@ -89,7 +86,6 @@ def release_own(request: PageRequest) -> Done:
 
 @action("/claims/restore", "The claim is its holder's again")
 def restore(request: PageRequest) -> Done:
-    """Restore a claim that the person has ended."""
     request.satchel.room.restore_claim(request.number("ending"))
     return Done()
 

@@ -59,7 +59,6 @@ def proposals(request: PageRequest) -> Page:
 
 @action("/items/{ref}/share", "Its file was written; commit it", "/items/{ref}/unshare")
 def share(request: PageRequest) -> Done:
-    """Write the file of an item."""
     result = _beside_files(request).shared.share([request.path["ref"]])
     if result.refused:
         raise Conflict(f"{result.refused[0][0]} cannot be shared: {result.refused[0][1]}", "Nothing was written")
@@ -68,7 +67,6 @@ def share(request: PageRequest) -> Done:
 
 @action("/items/{ref}/unshare", "No longer shared; commit its file")
 def unshare(request: PageRequest) -> Done:
-    """Mark the file of an item as no longer shared."""
     _beside_files(request).shared.unshare([request.path["ref"]])
     return Done(request.path["ref"])
 
@@ -110,7 +108,6 @@ def decide_documents(request: PageRequest) -> Done:
 
 @page("/runs/end")
 def end_form(request: PageRequest) -> Page:
-    """Return the form that ends a run."""
     run = request.reader.runs.get(request.text("run", "the address names no run", "Open it from the overview"))
     if run is None:
         raise NotFound("the run main has not been used yet", "It never ends")
@@ -131,7 +128,6 @@ def end_form(request: PageRequest) -> Page:
 
 @action("/runs/end", "The run has ended")
 def end(request: PageRequest) -> Done:
-    """End a run permanently, and show its proposals."""
     run = request.text("run_id", "the form names no run", "Reload the page and submit again")
     request.satchel.runs.end(run, request.values.get("outcome") or "completed")
     return Done("", f"{request.here}/proposals?{urlencode({'run': run})}")
@@ -139,7 +135,6 @@ def end(request: PageRequest) -> Done:
 
 @action("/strategies", "The strategy was saved", "/items/{ref}/retract")
 def save_strategy(request: PageRequest) -> Done:
-    """Save a strategy, edited or as a run proposes it."""
     strategy = request.satchel.strategies.save(
         request.values.get("topic", ""),
         request.values.get("text", ""),
@@ -151,14 +146,12 @@ def save_strategy(request: PageRequest) -> Done:
 
 @action("/proposals/accept", "The strategy was saved", "/items/{ref}/retract")
 def accept_strategy(request: PageRequest) -> Done:
-    """Save the strategy that a run proposes."""
     strategy = request.satchel.room.accept_proposal(request.values.get("ref", ""))
     return Done(strategy.ref, undo=WITHDRAWN)
 
 
 @action("/proposals/reject", "Rejected, for all persons")
 def reject_strategy(request: PageRequest) -> Done:
-    """Reject a strategy that a run proposes."""
     request.satchel.room.reject_proposal(request.values.get("ref", ""))
     return Done()
 

@@ -56,7 +56,6 @@ def new(request: PageRequest) -> Page:
 
 @action("/notes", "Saved", "/items/{ref}/retract", other="This note exists already; nothing was written")
 def write(request: PageRequest) -> Done:
-    """Write a note, unless another has the same text."""
     note = request.satchel.entries.write(
         request.values.get("type") or "discovery",
         request.values.get("text", ""),
@@ -68,7 +67,6 @@ def write(request: PageRequest) -> Done:
 
 @action("/rules", "The rule is in force", "/items/{ref}/retract")
 def add_rule(request: PageRequest) -> Done:
-    """Add a rule."""
     rule = request.satchel.constraints.add(
         request.values.get("text", ""),
         category=request.optional("category") or DEFAULT_CATEGORY,
@@ -80,7 +78,6 @@ def add_rule(request: PageRequest) -> Done:
 
 @action("/items/{ref}/fix", "The fix was added")
 def add_fix(request: PageRequest) -> Done:
-    """Add a fix to an error."""
     ref = request.path["ref"]
     request.satchel.patterns.solve(ref, request.text("text", "the fix is missing", "Enter what solves the error"))
     return request.done(ref)
@@ -139,7 +136,6 @@ def _set_status(request: PageRequest, status: str, button: str) -> Done:
 
 @action("/items/{ref}/promote", "The note is now a decision", "/items/{ref}/take-back-promotion")
 def promote(request: PageRequest) -> Done:
-    """Replace a note by a decision."""
     key, ref = request.text("key", *_KEY), request.path["ref"]
     promotion = _set_unchanged(
         request,
@@ -211,7 +207,6 @@ def _load(request: PageRequest, key: str) -> Decision | None:
 
 
 def _value(request: PageRequest, before: Decision | None) -> Value:
-    """Return the value in the form, as a number where the decision has one."""
     text = request.values.get("value", "")
     if before is None or isinstance(before.value, str):
         return text
