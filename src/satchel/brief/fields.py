@@ -62,7 +62,7 @@ def by(agent: str | None) -> str | None:
     return f"by {agent if is_plain else name_text(agent)}"
 
 
-def question_mark(question: str | None) -> str | None:
+def answer_mark(question: str | None) -> str | None:
     """Return the field of a message that names the question it answers, or None."""
     return None if question is None else f"in answer to {quoted_line(question, _QUESTION_CHARS)}"
 

@@ -1,4 +1,4 @@
-"""When the other agents at work were last heard of, for one that waits in vain for a message."""
+"""Last signs of life of the other agents, for one that waits in vain for a message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.team import others_at_work
 from satchel.store.transaction import answer
 
-# How many sessions are looked at, and how many agents are named.
+# Limits of the sessions that are read, and of the agents that are named.
 _MOST_SESSIONS, _MOST_NAMED = 20, 3
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line
-from satchel.brief.fields import by, joined, name_text, question_mark, quoted
+from satchel.brief.fields import answer_mark, by, joined, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import check_agent, is_persons, shown_name
@@ -226,7 +226,7 @@ def _waiting(
 
 
 def _message_line(row: Unseen, urgent: str) -> str:
-    head = joined(f"{Kind.MESSAGE.ref(row.number)} from {_sender(row.sender)}{urgent}", question_mark(row.question))
+    head = joined(f"{Kind.MESSAGE.ref(row.number)} from {_sender(row.sender)}{urgent}", answer_mark(row.question))
     return f"{head}: {quoted_line(row.text)}"
 
 

@@ -42,7 +42,7 @@ def main() -> None:
 
         os._exit(print_line(os.environ))
     if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 -- a shell has closed it
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 -- as long as the process
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

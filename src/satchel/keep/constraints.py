@@ -117,7 +117,8 @@ def _display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int
     return {number: f"{marks[2 * unconfirmed or personal]}{text}" for number, text, unconfirmed, personal in rows}
 
 
-def _bounded(reading: Reading, row: dict[str, Any]) -> None:
+def _limit_priority(reading: Reading, row: dict[str, Any]) -> None:
+    # an agent makes no rule critical; of the row alone, so that a person's that comes back as it is stays recognised
     if reading.is_by_agent and row["priority"] == binding.CRITICAL:
         row["priority"] -= 1
         reading.changed = True
@@ -144,7 +145,7 @@ CONSTRAINT = ItemKind(
     ),
     (names_part("constraint", "tags", fields.TAG),),
     Kind.CONSTRAINT,
-    derive=_bounded,
+    derive=_limit_priority,
     rank=("deactivated_at",),
     record=Constraint,
     statuses=STATUSES,

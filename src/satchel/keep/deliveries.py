@@ -174,7 +174,7 @@ def tokens_left_again(transaction: Transaction, window: Window) -> int:
 def _spent_before(transaction: Transaction, window: Window) -> int:
     if window.session is None or window.number <= 1:
         return 0
-    # the account of each window goes on from that of the one before
+    # each window continues the account of the one before
     row = transaction.one(
         f"""
         SELECT d.seq FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {_SPENT}

@@ -327,9 +327,9 @@ def _settings(
     """Return whether all of the line may be the value, and whether all of the word may."""
     if manner != "assigned":
         return manner == "below", manner == "sentence"
-    left = text[at - len(before) : _name_start(text, at)].rpartition("\n")[2]
-    is_setting = left.strip().lower() in _BEFORE_SETTING and (sign[0].endswith(": ") or sign[0] == "=")
-    return is_setting, upper and sign[0] == "=" and (not left or left[-1].isspace())
+    prefix = text[at - len(before) : _name_start(text, at)].rpartition("\n")[2]
+    is_setting = prefix.strip().lower() in _BEFORE_SETTING and (sign[0].endswith(": ") or sign[0] == "=")
+    return is_setting, upper and sign[0] == "=" and (not prefix or prefix[-1].isspace())
 
 
 def _is_digest_or_file(value: str, sign: str, before: str) -> bool:

@@ -203,7 +203,7 @@ def _longer() -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(r"[^\s\"'`]{8,64}(?=[ \t]*(?:\r?\n|\Z))"),
         re.compile(rf"{edge}[^\s\"'`]{{6,62}}{edge}(?=[.,;:!?)]{{0,2}}(?:\s|\Z))"),
-        # a call, a subscript, what goes on, a link, line breaks, and the next pair
+        # a call, a subscript, an unfinished expression, a link, line breaks, and the next pair
         re.compile(r"[\w$.]*[(\[{].*[)\]}]|.*[,;({\[]|.*(?:\]\(|\\[nrt]|[&;,]\w+=)\S*"),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brief.room.conftest import needs, only, verdict, write_pad
 from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
@@ -20,28 +21,6 @@ if TYPE_CHECKING:
 
 MINUTE = 60_000
 TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock the whole network")
-
-
-KINDS = set(
-    "stuck blocked message waiting refusal overtaken draft rule rules verdict error shared hook proposal".split()
-)
-ACTIONS = set("answer read release end_run decide accept reject solve see".split())
-
-
-def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:
-    """What needs a person: of each the kind and the id."""
-    found = satchel.room.needs(person)
-    assert all(one.kind in KINDS and set(one.actions) <= ACTIONS for one in found.items)
-    return [(one.kind, one.ref) for one in found.items]
-
-
-def only(satchel: Satchel, person: str | None = None) -> Need:
-    (need,) = satchel.room.needs(person).items
-    return need
-
-
-def write_pad(satchel: Satchel, **fields: object) -> str:
-    return satchel.entries.write("scratchpad", {"done": False, **fields}, task_id="T1").ref
 
 
 def test_nothing_needs_anybody_where_nothing_was_written(satchel: Satchel) -> None:
@@ -166,6 +145,13 @@ def test_a_decision_that_another_changed_needs_a_person_until_they_saw_or_set_it
     assert needs(satchel) == []
 
 
+def test_a_draft_that_another_agent_accepts_is_no_conflict(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="ann")
+    satchel.decisions.set("port", 81, status="draft", agent="bob")
+    assert satchel.decisions.set("port", status="active", agent="ann").value == 81
+    assert needs(satchel) == []
+
+
 def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satchel: Satchel) -> None:
     satchel.decisions.set("port", 80, agent="human:ann")
     ref = satchel.decisions.set("port", 8080, agent="ben").ref
@@ -241,12 +227,6 @@ def test_a_draft_waits_for_a_person_until_it_is_active(satchel: Satchel) -> None
     assert needs(satchel) == []
 
 
-def verdict(satchel: Satchel, task: str, *, passed: bool) -> str:
-    return satchel.entries.write(
-        "review_verdict", {"passed": passed, "summary": "no tests"}, task_id=task, agent="qa"
-    ).ref
-
-
 def only_verdicts(satchel: Satchel, person: str | None = None) -> list[str | None]:
     return [ref for kind, ref in needs(satchel, person) if kind == "verdict"]
 
@@ -310,108 +290,6 @@ def test_of_many_messages_the_newest_200_are_counted(satchel: Satchel) -> None:
         satchel.messages.send(f"m {number}", to="human", agent="dev")
     found = satchel.room.needs()
     assert (found.total, len({one.key for one in found.items})) == (200, 50)
-
-
-def _ask(satchel: Satchel) -> None:
-    satchel.messages.send("which port?", to="human", agent="dev")
-
-
-def _read(satchel: Satchel) -> None:
-    satchel.messages.mark_read(everything=True, agent="human")
-
-
-def _answer(satchel: Satchel) -> None:
-    satchel.messages.send("8080", reply_to=only(satchel).ref, agent="human")
-
-
-def _overtake(satchel: Satchel) -> None:
-    for agent in ("ann", "ben"):
-        satchel.decisions.set("port", agent, agent=agent)
-
-
-def _fail(satchel: Satchel) -> None:
-    verdict(satchel, "T1", passed=False)
-
-
-def _meet(satchel: Satchel) -> None:
-    for agent in ("ann", "ben"):
-        satchel.patterns.report("KeyError", "no key", agent=agent)
-
-
-def _refuse(satchel: Satchel) -> None:
-    satchel.files.claim(["src/"], agent="ann")
-    with suppress(Conflict):
-        satchel.files.claim(["src/a.py"], agent="ben")
-
-
-def _see(satchel: Satchel) -> None:
-    satchel.room.see([str(only(satchel).ref)])
-
-
-@pytest.mark.parametrize(
-    ("begin", "end"),
-    [
-        (_ask, _read),
-        (_ask, _answer),
-        (_overtake, _see),
-        (_overtake, lambda satchel: satchel.room.see()),
-        (_overtake, lambda satchel: satchel.decisions.set("port", 443, agent="human:bob")),
-        (
-            lambda satchel: satchel.decisions.set("port", 80, status="draft", agent="ann"),
-            lambda satchel: satchel.decisions.set("port", status="active", agent="human"),
-        ),
-        (_fail, lambda satchel: satchel.entries.write("review_verdict", {"passed": True}, task_id="T1", agent="qa")),
-        (_fail, _see),
-        (_meet, lambda satchel: satchel.patterns.report("KeyError", "no key", solution="use get", agent="ben")),
-        (_meet, _see),
-        (_refuse, lambda satchel: satchel.files.release(["src/"], agent="ann")),
-        (
-            lambda satchel: satchel.sessions.record_hooks(
-                [("claude Stop", "ValueError", 1, satchel.workplace.clock())]
-            ),
-            lambda satchel: satchel.sessions.record_hooks([], ["claude Stop"]),
-        ),
-    ],
-)
-def test_where_nothing_is_left_it_is_said_since_when(
-    satchel: Satchel, clock: ManualClock, begin: Callable[[Satchel], object], end: Callable[[Satchel], object]
-) -> None:
-    begin(satchel)
-    assert satchel.room.needs().quiet_since_at is None
-    ended_at = clock.advance(5 * MINUTE)
-    end(satchel)
-    assert needs(satchel) == []
-    clock.advance(MINUTE)
-    _go_on(satchel)
-    assert satchel.room.needs().quiet_since_at == ended_at
-
-
-def _go_on(satchel: Satchel) -> None:
-    """Write what needs nobody."""
-    write_pad(satchel, next_step="push")
-    verdict(satchel, "T9", passed=True)
-    satchel.decisions.set("host", "a", agent="ann")
-    satchel.patterns.report("OSError", "no disk", solution="buy one", agent="ann")
-    satchel.files.claim(["b.py"], agent="ann")
-    satchel.files.release(["b.py"], agent="ann")
-    satchel.room.see(["rule"])
-
-
-def test_since_an_agent_goes_on_nothing_needs_anybody(clients: Clients, person: Satchel, clock: ManualClock) -> None:
-    ann = clients.turn_to(clients.start())
-    write_pad(ann, blockers=["no password"])
-    ended_at = clock.advance(MINUTE)
-    for _ in range(2):
-        write_pad(ann, next_step="push")
-        clock.advance(MINUTE)
-    assert ann.room.needs().quiet_since_at == ended_at
-    write_pad(ann, blockers=["no password"])
-    clock.advance(MINUTE)
-    name = ann.sessions.team().sessions[0].agents[0]
-    clients.end(ann)
-    answered_at = clock.advance(MINUTE)
-    person.messages.send("it is in the vault", to=name)
-    assert ann.room.needs().quiet_since_at == answered_at
 
 
 def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -9,7 +9,7 @@ from satchel.base.text import shortened
 from satchel.brief.briefing.ranking import HIGH, LOW, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
-from satchel.brief.fields import by, joined, name_text, question_mark, quoted
+from satchel.brief.fields import answer_mark, by, joined, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -248,7 +248,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
             by(agent),
             "to all" if to is None else None,
             "with payload" if has_payload else None,
-            question_mark(question),
+            answer_mark(question),
         ),
         text=text,
         priority=priority,

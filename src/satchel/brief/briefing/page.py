@@ -193,7 +193,7 @@ class Page:
     _titles: int = 0
 
     def add(self, candidate: Candidate, at_most: int | None = None) -> bool:
-        """Show an item that is not critical whole, else as a title, if that fits; return whether it is shown.
+        """Show an item, which is not critical, whole or else as a title, if it fits; return whether it is shown.
 
         ``at_most`` limits its tokens.
         """
@@ -212,7 +212,7 @@ class Page:
         return True
 
     def add_critical(self, ordered: Sequence[Candidate]) -> None:
-        """Show critical items as the first on the page: a line of each while they fit, and whole those that leave that.
+        """Show critical items first: a line of each as far as they fit, whole where that leaves the others their lines.
 
         A larger page never shows fewer of them.
         """

@@ -129,7 +129,7 @@ def _overtaken(look: Look) -> list[Need]:
         WHERE x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND x.agent_id IS DISTINCT FROM h.agent_id
             AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former AND x.status <> {_DRAFT}
             AND (x.value_text IS DISTINCT FROM h.value_text OR x.value_number IS DISTINCT FROM h.value_number
-                OR x.status = {DEPRECATED})
+                OR x.status = {DEPRECATED} AND h.status <> {_DRAFT})
         """,
         floor=floor,
         after=look.now - RECENT_DAYS * DAY_MS,

@@ -9,7 +9,7 @@ from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN, estimating
-from satchel.brief.fields import joined, question_mark
+from satchel.brief.fields import answer_mark, joined
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window
@@ -241,5 +241,5 @@ def _unseen_messages(context: HookContext) -> list[Unseen]:
 def _message_line(row: Unseen, chars: int = _MESSAGE_CHARS) -> str:
     ref, short = Kind.MESSAGE.ref(row.number), shortened(row.text, chars)
     whole = f' (in full: get_items(["{ref}"]))' if short.endswith("…") and not row.text.rstrip().endswith("…") else ""
-    head = joined(f"Message {ref} from {row.sender or 'Satchel'}", question_mark(row.question))
+    head = joined(f"Message {ref} from {row.sender or 'Satchel'}", answer_mark(row.question))
     return f"{head}: {short}{whole}"

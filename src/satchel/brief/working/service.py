@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from satchel.brief.working.prompts import AboutPrompt
     from satchel.find.about import RelatedItem
 
-# From so few tokens that a session has left on, a prompt takes a quarter of them at most, so that edits find some.
+# With at most so many tokens left in a session, a prompt takes no more than a quarter of them: edits need some too.
 _LITTLE_LEFT = 1_000
 
 _SHORT, _SLOW = "it was short of time", "the store was slow"
@@ -232,8 +232,8 @@ class Working:
                 first = [(deliveries.TASK, 0, 0), *prompts.related_versions(about)]
                 unseen = prompts.unseen_rules(context.transaction, context.work, context.project_id, contents)
                 candidates = prompts.with_weaker(context, about, contents)
-            left = deliveries.tokens_left(contents)
-            budget = min(budget, left if left > _LITTLE_LEFT else left // 4)
+            remaining = deliveries.tokens_left(contents)
+            budget = min(budget, remaining if remaining > _LITTLE_LEFT else remaining // 4)
             lines, versions = prompts.render(candidates, contents, budget, unseen)
             delivered = (*first, *versions) if lines else ()
             lines += capture.take(context, rules) if rules else []

@@ -95,7 +95,7 @@ REST = "rest"
 """What a briefing had no time for."""
 
 RETURN = "return"
-"""The word that the store is there again, owed to who was told that it is gone."""
+"""The news that the store is back, owed to a session that heard that it was gone."""
 
 _PROMPT, _EDIT = "prompt:", "edit:"
 """Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""

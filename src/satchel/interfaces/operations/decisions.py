@@ -94,7 +94,7 @@ OPERATIONS = (
         toolset="decisions",
         title="Set a decision",
         about="Set what the project decided: key=session_ttl value=300. To agree with others, set "
-        "status=draft (beside an active value: KEY_draft); another agent sets KEY active. "
+        "status=draft (KEY_draft if KEY is active); another agent sets KEY active. "
         "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,

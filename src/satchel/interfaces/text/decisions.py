@@ -102,7 +102,8 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
             line += f"; binds {where}"
         if decision.status == "draft":
             way = f"it binds {where} once another, who agrees, sets status=active"
-            way = PROPOSED if PROPOSED in decision.notes else way
+            if PROPOSED in decision.notes:
+                way = PROPOSED
             line += f", a draft: briefed as proposed; {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:

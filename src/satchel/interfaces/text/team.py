@@ -26,7 +26,7 @@ _UID_CHARS = 8
 _REASON_CHARS = 40
 
 FREE = "free to claim"
-"""What is said of the claims of a session that has ended: they do not keep others out."""
+"""The state of the claims of an ended session: they do not keep others out."""
 
 
 def team_text(team: Team) -> str:
@@ -58,7 +58,8 @@ def show_team(team: Team) -> None:
 
     def cells(one: TeamSession) -> tuple[object, ...]:
         more = one.claims_total - len(one.claims)
-        left, others = FREE if one.state.name == "ended" else "", [f"and {more} more"] if more else []
+        claims = [f"{claim.path} {FREE}" if one.state.name == "ended" else until(claim) for claim in one.claims]
+        claims += [f"and {more} more"] if more else []
         return (
             ", ".join(one.agents) + (" (you)" if one.own else ""),
             " ".join(part for part in (one.client, one.version) if part is not None),
@@ -69,7 +70,7 @@ def show_team(team: Team) -> None:
             one.doing,
             state(one),
             local_time(one.seen_at),
-            "\n".join([*(f"{claim.path} {left}" if left else until(claim) for claim in one.claims), *others]),
+            "\n".join(claims),
             None if one.scratchpad is None else _left_off(one.scratchpad),
             _predecessor(one),
         )

@@ -25,7 +25,7 @@ _WISH = "proposes"  # in the metadata of a draft that proposes to end a decision
 _END = "end"
 
 _SEPARATORS = re.compile(r"[\s._-]+|[^\w\x00-\x7f]+")  # and all signs that are not ASCII, such as dashes
-_DRAFTS = re.compile(r"(?:draft[\dlo]*)+")  # l and o stand for 1 and 0
+_DRAFTS = re.compile(r"(?:draft[\dlo]*)+")  # in a form 1 is l, and 0 is o
 
 
 def key_of(decision: Decision) -> str:
@@ -155,8 +155,8 @@ def as_draft(current: Decision, wanted: Decision, new: Prepared) -> Prepared:
         f"{current.key} stays as it is until another agent sets it active: this draft proposes {what}",
     )
     if is_persons(str(current.agent)):
-        decided_by = shown_name(str(current.agent))
-        notes = (f"{current.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
+        person = shown_name(str(current.agent))
+        notes = (f"{current.key} was decided by {person} and stays: this draft proposes {what}", records.PROPOSED)
     return replace(
         as_prepared(wanted, new),
         key=key_of(current),
@@ -167,7 +167,7 @@ def as_draft(current: Decision, wanted: Decision, new: Prepared) -> Prepared:
     )
 
 
-def agreed(
+def find_agreement(
     transaction: Transaction, by: Setter, new: Prepared, before: Decision | None
 ) -> tuple[Decision, Decision] | None:
     """Return the draft that another agent accepts, and the decision of an agent that it changes; None for neither."""

@@ -185,9 +185,9 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         if not by.passes(persons.ref):
             raise proposals.refusal(new.key, persons)
         return _accept(transaction, by, new, before, persons)
-    agreed = proposals.agreed(transaction, by, new, before)
-    if agreed is not None:
-        return _accept(transaction, by, new, *agreed)
+    agreement = proposals.find_agreement(transaction, by, new, before)
+    if agreement is not None:
+        return _accept(transaction, by, new, *agreement)
     if before is None and not is_person:
         before = proposals.persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
