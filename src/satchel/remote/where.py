@@ -1,4 +1,4 @@
-"""The server for a folder, if any: from the environment, else from the user's own configuration.
+"""The server for a folder, from the environment or else the user's own configuration; opening a Satchel on it or here.
 
 A project's file cannot name one, since it may have come with a clone.
 """
@@ -17,6 +17,10 @@ TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+    from typing import Any
+
+    from satchel.client import Satchel
+    from satchel.keep.sessions.caller import Caller
 
 URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
 """The environment variables that go before the user's file."""
@@ -99,6 +103,41 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
     raise InvalidInput(
         f"there is no token for the server {url} ({source})",
         f"Set {TOKEN}, or run `satchel setup --url {url} --token -`, which asks for it",
+    )
+
+
+def open_anywhere(
+    db: str | os.PathLike[str] | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    run: str | None = None,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    read_only: bool = False,
+    settings: Mapping[str, object] | None = None,
+    caller: str | Caller | None = None,
+    **more: Any,
+) -> Satchel:
+    """Open the store of a folder: that of its server if one is configured, else the local one.
+
+    A store named by ``db`` takes precedence.
+    """
+    from pathlib import Path
+
+    from satchel.base.folders import current_folder
+    from satchel.client import open_satchel
+
+    environ = os.environ if environ is None else environ
+    if db is None:
+        folder = Path(cwd) if cwd is not None else current_folder()
+        server = server_for(environ, folder)
+        if server is not None:
+            from satchel.remote.service import open_server  # slow to import, mostly because of HTTP
+
+            return open_server(server, folder, environ, project, agent, run, read_only, settings, caller)
+    return open_satchel(
+        db, project, agent, run, cwd=cwd, environ=environ, read_only=read_only, settings=settings, caller=caller, **more
     )
 
 
