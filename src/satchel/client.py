@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
-    from satchel.keep.importing.service import Importing
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
@@ -92,8 +91,7 @@ class Satchel:
     changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``,
     ``runs``, ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working``
     (hooks), ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``settling`` (what waits for
-    them), ``housekeeping``, ``moving`` (export, import), ``shared``, ``documents`` (AGENTS.md and the like),
-    ``importing`` (from other tools).
+    them), ``housekeeping``, ``moving`` (export, import), ``shared``, ``documents`` (AGENTS.md and the like).
 
     Services are created on first use. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
@@ -171,12 +169,6 @@ class Satchel:
         from satchel.keep.moving.service import Moving
 
         return Moving(self.workplace, announcer(self.workplace))
-
-    @cached_property
-    def importing(self) -> Importing:
-        from satchel.keep.importing.service import Importing
-
-        return Importing(self.workplace, self.moving)
 
     @cached_property
     def sessions(self) -> Sessions:

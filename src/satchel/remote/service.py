@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SERVICES = (
     *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
     *("runs", "sessions", "agents", "finding", "corrections", "items", "settling", "housekeeping"),
-    *("moving", "shared", "importing"),
+    *("moving", "shared"),
 )
 
 
