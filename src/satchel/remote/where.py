@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_path
@@ -30,14 +29,12 @@ LOCAL = "local"
 
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
-_MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
 # compiled on use: hooks without a server need none
 _PRINTABLE = r"[!-~]{8,500}"
 _WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"
 _HOST = r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*"
 _LOOPBACK = r"localhost|127(\.\d{1,3}){3}|::1"
-_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,30 +180,18 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
     """Return the address of a server, without a slash or ``/mcp`` at its end."""
     from urllib.parse import urlsplit
 
-    right = "Give it as in https://satchel.example.org"
+    right = f"Give it as in https://satchel.example.org; the token goes in {TOKEN}"
     text = text.strip()
+    if "@" in text or "?" in text or "#" in text:  # not repeated: it may hold a password
+        raise InvalidInput("the server's address has a user, a password, a query or a fragment", right)
     shown = repr(text[:80])
-    if (
-        len(text) > _MOST_URL_CHARS
-        or not text.isascii()
-        or not re.fullmatch(r"[!-~]+", text)
-        or set(text) & set("\\<>{}")
-    ):
-        raise InvalidInput(f"the server's address {shown} is too long or holds what an address must not", right)
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError as error:
         raise InvalidInput(f"the server's address {shown} is none ({error})", right) from error
-    if parts.username is not None or parts.password is not None:
-        # the part before the @ is not repeated: it may be a password
-        raise InvalidInput(
-            "the server's address holds a user or password", f"Give it without; the token goes in {TOKEN}"
-        )
-    if parts.scheme not in {"https", "http"} or not host:
-        raise InvalidInput(f"the server's address {shown} does not begin with https:// and a host", right)
-    if "?" in text or "#" in text:
-        raise InvalidInput("the server's address has a query or a fragment", "Leave out what follows ? or #")
+    if len(text) > _MOST_URL_CHARS or not re.fullmatch(r"https?://[!-~]+", text) or set(text) & set("\\<>{}"):
+        raise InvalidInput(f"the server's address {shown} is not https:// and a host", right)
     if port == 0 or not re.fullmatch(_HOST, host):
         raise InvalidInput(f"the server's address {shown} names no host or port that can be asked", right)
     if parts.scheme == "http" and not insecure and not re.fullmatch(_LOOPBACK, host):
@@ -231,28 +216,11 @@ def checked_token(text: str, source: str) -> str:
 
 def read_token(name: str) -> str:
     """Return the token in a file, which must be readable only by its owner."""
-    path = token_path(name)
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InvalidInput(
-            f"the file of the server's token, {path}, cannot be read ({error.strerror})",
-            f"Run `satchel setup --url URL --token -`, which writes it, or set {TOKEN}",
-        ) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"the file of the server's token, {path}, is no regular file", "Put a file in its place")
-        from satchel.base.file_checks import my_users
+    from satchel.base.file_checks import read_secret
 
-        if status.st_uid not in {0, *my_users()}:
-            raise Refused(f"the file of the server's token, {path}, is another user's", "Make one of your own")
-        if status.st_mode & _BY_OTHERS:
-            raise Refused(
-                f"others can read or change the file of the server's token, {path}", f"Run `chmod 600 {path}`"
-            )
-        content = stream.read(_MOST_TOKEN_BYTES)
-    return checked_token(content.decode("ascii", "replace"), str(path))
+    path = token_path(name)
+    remedy = f"Run `satchel setup --url URL --token -`, which writes it, or set {TOKEN}"
+    return checked_token(read_secret(path, "the server's token", remedy), str(path))
 
 
 def token_path(name: str) -> Path:
