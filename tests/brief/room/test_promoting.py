@@ -6,6 +6,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Conflict, NotFound
+from satchel.keep.corrections.log import RETRACTED
 
 
 def test_a_note_becomes_a_decision_and_holds_no_more(satchel: Satchel) -> None:
@@ -18,7 +19,7 @@ def test_a_note_becomes_a_decision_and_holds_no_more(satchel: Satchel) -> None:
     )
     ended = satchel.corrections.ended(note.ref)
     assert ended is not None
-    assert (ended.action, ended.reason, ended.by) == ("retracted", f"decided as {made.decision.ref}", "human:ann")
+    assert (ended.action, ended.reason, ended.agent) == (RETRACTED, f"decided as {made.decision.ref}", "human:ann")
     with pytest.raises(Conflict):
         satchel.room.promote(note.ref, "indent", agent="human:ann")
 

@@ -165,11 +165,10 @@ class Room(Reading):
             if note is None:
                 raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
             actor = acting(transaction, work, project.id, agent, now)
-            by = log.Corrector(
-                actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now
-            )
+            gate = persons_gate(transaction, work, project.id, agent, now)
+            by = log.Corrector(transaction, project.id, actor.number, actor.session, gate, now)
             item = (Kind.ENTRY, number)
-            log.check_replaceable(transaction, project.id, item, by)
+            log.check_replaceable(by, item)
             new = NewDecision(
                 key,
                 note.content if value is None else value,
@@ -182,7 +181,7 @@ class Room(Reading):
                 announcer(work)(transaction, change)
             replacing.retract(transaction, project.id, Kind.ENTRY, number)
             reason = f"decided as {done.decision.ref}"
-            correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
+            correction = log.record(by, log.RETRACTED, item, reason=reason)
             events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
         return Promoted(done.decision, note.ref, correction)
 
