@@ -75,15 +75,6 @@ class Strategy:
         return Kind.STRATEGY.ref(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyPage(KeptPage[Strategy]):
-    """A page of strategies, counted and read in one snapshot."""
-
-    @property
-    def strategies(self) -> tuple[Strategy, ...]:
-        return self.items
-
-
 def check_topic(topic: object) -> str:
     name = names.check_identifier(topic, "topic")
     words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
@@ -308,7 +299,7 @@ class Strategies(Service):
             ),
         )
 
-    def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:
+    def find(self, **filters: Unpack[StrategyFilters]) -> KeptPage[Strategy]:
         """List strategies by successes minus failures, best first.
 
         Returns:
@@ -320,7 +311,7 @@ class Strategies(Service):
         # imported here: writers do not need lists
         from satchel.keep import lists
 
-        return lists.find(self._workplace, LISTING, StrategyPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
     def outcome(self, ref: str | int, helped: bool, *, agent: str | None = None) -> Strategy:
         """Record whether a strategy helped.

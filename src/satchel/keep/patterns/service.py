@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import KeptPage
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
@@ -17,7 +18,6 @@ from satchel.keep.patterns import reports, updates
 from satchel.keep.patterns.records import (
     KNOWN,
     ErrorPattern,
-    ErrorPatternPage,
     Reported,
     SimilarError,
     Solution,
@@ -227,7 +227,7 @@ class Patterns(Service):
             raise _no_pattern(key)
         return error
 
-    def find(self, **filters: Unpack[ErrorFilters]) -> ErrorPatternPage:
+    def find(self, **filters: Unpack[ErrorFilters]) -> KeptPage[ErrorPattern]:
         """List errors with their solutions, newest first; a query searches both.
 
         Returns:
@@ -240,7 +240,7 @@ class Patterns(Service):
         from satchel.keep import lists
         from satchel.keep.patterns.kind import LISTING
 
-        return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
 
 def _similar(
