@@ -10,8 +10,8 @@ from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.base.vocabulary import ROLES
-from satchel.brief.briefing.collecting import Deadline, Request
-from satchel.brief.briefing.records import Briefing
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.briefing.records import Briefing, Request
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
@@ -187,11 +187,7 @@ class Moments:
             Request(
                 role=None if role is None else fold(role),
                 role_as_given=role,
-                task_id=None,
-                loop_id=None,
-                iteration=0,
                 query=prompt[:_PROMPT_CHARS] or None,
-                run_id=None,
                 agent=agent,
                 budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing and _MORE_NOTES, ""))),
                 again=again,

@@ -30,12 +30,12 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 def packages(context: BriefingContext) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
-    live = "c.project_id = :project AND c.superseded_by IS NULL"
+    live, role = "c.project_id = :project AND c.superseded_by IS NULL", context.request.role
     pinned, is_open = set_of(context.pinned.get(Kind.PACKAGE.number, ())), f"NOT EXISTS ({_CONSUMERS})"
     # a list of those for the role is faster for counting all, a look-up of each for finding the first
+    others = f"c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open}"
     every, each = (
-        "" if context.role is None else f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open} OR {for_role})"
-        for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
+        "" if role is None else f" AND ({others} OR {for_role})" for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
     )
     of_task = "c.task_id = :task AND c.run_id = :run" if context.is_run_chosen else "c.task_id = :task"
     rank, rank_of_role = (
@@ -55,8 +55,8 @@ def packages(context: BriefingContext) -> Source:
         # uses only if superseded_by is named too, although that is null
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            *([(f"{rank} DESC, c.id DESC", of_task + each)] if context.task_id is not None else []),
-            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if context.role is not None else []),
+            *([(f"{rank} DESC, c.id DESC", of_task + each)] if context.loop.task_id is not None else []),
+            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if role is not None else []),
             (
                 "c.superseded_by DESC, c.priority DESC, c.updated_at DESC, c.id DESC",
                 f"{ANY_PRIORITY} AND {_IS_FRESH}{each}",
@@ -114,7 +114,7 @@ _LAST_SEEN = "c.last_seen DESC, c.id DESC"
 def error_patterns(context: BriefingContext) -> Source:
     """Return the errors with a solution; a weak one is shown if there is no better one."""
     alive = "c.project_id = :project AND c.expires_at > :now"
-    may_be_met = context.task_id is not None or context.loop_id is not None
+    may_be_met = context.loop.task_id is not None or context.loop.loop_id is not None
     return Source(
         name="error patterns",
         section="errors",
@@ -139,7 +139,7 @@ def error_patterns(context: BriefingContext) -> Source:
 def _load_patterns(
     context: BriefingContext, source: Source, numbers: Sequence[int], notes: list[str]
 ) -> Asking[list[Candidate]]:
-    solutions = ask_solutions(context.transaction, context.project_id, numbers, WEAK)
+    solutions = ask_solutions(context.transaction, context.loop.project_id, numbers, WEAK)
     rows = context.transaction.ask(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.example, c.last_seen, {_WAS_MET}, c.occurrences
@@ -211,7 +211,7 @@ def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 def messages(context: BriefingContext) -> Source:
     """Return unread messages to the agent and to all."""
-    is_known = context.agent is not None and context.agent != -1
+    is_known = context.loop.author is not None and context.loop.author != -1
     to_all = "m.project_id = :project AND m.to_agent_id IS NULL"
     # each arm uses another index
     arms = [arm.replace("m.", "c.") for arm in (ARMS if is_known else (to_all,))]
@@ -222,7 +222,7 @@ def messages(context: BriefingContext) -> Source:
         tool="get_messages",
         table="agent_messages c",
         where=f"{IS_MINE if is_known else to_all} AND {ALIVE} AND {UNREAD}".replace("m.", "c.")
-        if context.agent is not None
+        if context.loop.author is not None
         else "",
         narrowed=f"{ALIVE} AND {UNREAD}".replace("m.", "c."),
         orders=tuple(("c.priority DESC, c.created_at DESC, c.id DESC", arm) for arm in arms),
@@ -259,8 +259,9 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
     """Return whether a task is the agent's own, also by its run if one was chosen."""
-    return task is not None and task == context.task_id and (not context.is_run_chosen or run_id == context.run.run_id)
+    is_of_run = not context.is_run_chosen or run_id == context.run.run_id
+    return task is not None and task == context.loop.task_id and is_of_run
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:
-    return None if task is None or task == context.task_id else f"task {name_text(task)}"
+    return None if task is None or task == context.loop.task_id else f"task {name_text(task)}"

@@ -99,6 +99,38 @@ class BriefingRequest(TypedDict, total=False):
     agent: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The checked arguments of a briefing.
+
+    Attributes:
+        role: folded, or None; ``role_as_given`` as it was written.
+        budget: tokens; more candidates than fill it are not collected.
+        again: whether delivered items are shown again.
+        since: only later changes are shown, in milliseconds UTC; None is everything.
+        reminds: whether a line of critical items stays after their delivery.
+        within_session: whether the budget is also limited by what hooks have left in the window.
+        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
+        begins: whether its session begins: then it is told what the last one did.
+    """
+
+    budget: int
+    role: str | None = None
+    task_id: str | None = None
+    loop_id: str | None = None
+    iteration: int = 0
+    query: str | None = None
+    run_id: str | None = None
+    agent: str | None = None
+    again: bool = False
+    since: int | None = None
+    reminds: bool = True
+    counts: bool = True
+    begins: bool = False
+    role_as_given: str | None = None
+    within_session: bool = False
+
+
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""
 
