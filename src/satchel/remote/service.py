@@ -25,7 +25,7 @@ from satchel.remote.connection import Connection
 from satchel.remote.facts import Surroundings
 
 if TYPE_CHECKING:
-    from satchel.brief.briefing import Briefing
+    from satchel.brief.briefing.records import Briefing
     from satchel.consult.service import Consulting
     from satchel.remote.where import Server
     from satchel.store.engine import Engine

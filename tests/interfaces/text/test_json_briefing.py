@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from satchel.base.paging import KeptPage
-from satchel.brief.briefing import Briefed, Briefing, LeftOut
+from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
 from satchel.brief.extraction import StrategyProposal
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.packages import contents_fields

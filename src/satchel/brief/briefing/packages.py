@@ -46,7 +46,6 @@ def packages(context: BriefingContext) -> Source:
         section="packages",
         kind=Kind.PACKAGE,
         tool="get_packages",
-        table="context_packages c",
         changed_at="c.updated_at",
         reminds=True,
         where=live + every,
@@ -79,7 +78,6 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
     number, _seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
     problem = None if path is None else _unreadable(path, context.workplace.files_root)
     return new(
-        label="package",
         group="packages (get_packages opens them)",
         head=joined(TYPES[kind - 1], by(agent), other_task(context, task), name_text(path)),
         text=summary if problem is None else f"{summary} (its file {problem})",
@@ -120,7 +118,6 @@ def error_patterns(context: BriefingContext) -> Source:
         section="errors",
         kind=Kind.ERROR_PATTERN,
         tool="report_error",
-        table="error_patterns c",
         changed_at="c.last_seen",
         where=f"{alive} AND {_IS_SOLVED}",
         narrowed=alive,
@@ -162,7 +159,6 @@ def _load_patterns(
             else (LOW, " (weak)")
         )
         return new(
-            label="error",
             group="fixes",
             head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {best.ref}{certainty}",
             text=best.text,
@@ -182,8 +178,6 @@ def strategies(_context: BriefingContext) -> Source:
         name="strategies",
         section="errors",
         kind=Kind.STRATEGY,
-        tool="search",
-        table="strategies c",
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
@@ -199,7 +193,6 @@ def strategies(_context: BriefingContext) -> Source:
 def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, topic, insight, helped, last_seen = row
     return new(
-        label="strategy",
         group="strategies",
         head=name_text(topic) or "",
         text=insight,
@@ -220,7 +213,6 @@ def messages(context: BriefingContext) -> Source:
         section="messages",
         kind=Kind.MESSAGE,
         tool="get_messages",
-        table="agent_messages c",
         where=f"{IS_MINE if is_known else to_all} AND {ALIVE} AND {UNREAD}".replace("m.", "c.")
         if context.loop.author is not None
         else "",
@@ -241,7 +233,6 @@ def messages(context: BriefingContext) -> Source:
 def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, priority, text, has_payload, agent, to, created, question = row
     return new(
-        label="message",
         group="messages",
         head=joined(
             None if MESSAGE_TYPES[kind - 1] == "info" else MESSAGE_TYPES[kind - 1],

@@ -245,7 +245,7 @@ class Candidate:
 
     Attributes:
         seq: the number of its last change: a later one makes it new again.
-        label: its kind, for lists of several kinds.
+        label: what it is called among other kinds, if not as its kind.
         group: its heading.
         head: the part of its line before the text, never shortened: author, place, certainty.
         priority: 1 to 4.
@@ -273,7 +273,6 @@ class Candidate:
     kind: Kind
     number: int
     seq: int
-    label: str
     group: str
     head: str
     text: str
@@ -296,6 +295,7 @@ class Candidate:
     is_persons: bool = False
     reason: str = ""
     times: int = 1
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Refuse values of other types, which rows written by other programs may have."""

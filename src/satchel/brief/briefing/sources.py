@@ -90,7 +90,6 @@ class Source:
     Attributes:
         name: the kind in the plural, as in ``error patterns``.
         tool: the tool that shows more of them.
-        table: the SQL after FROM, the items as ``c``.
         where: the SQL condition for eligible items, with the values of :class:`BriefingContext`; empty if there are
             none.
         match_where: the condition for eligible matches of the query; None is ``where``.
@@ -112,8 +111,6 @@ class Source:
     name: str
     section: str
     kind: Kind
-    tool: str
-    table: str
     where: str
     orders: tuple[tuple[str, str], ...]
     priority: str
@@ -128,6 +125,11 @@ class Source:
     reminds: bool = False
     binds: bool = False
     narrows: Callable[[BriefingContext, Sequence[int]], Asking[list[int]]] | None = None
+    tool: str = "search"
+
+    @property
+    def table(self) -> str:
+        return f"{self.kind.table} c"
 
     def most(self, budget: int) -> int:
         """Return the number of candidates that so many tokens can use."""
@@ -357,8 +359,6 @@ def constraints(context: BriefingContext) -> Source:
         name="rules",
         section="rules",
         kind=Kind.CONSTRAINT,
-        tool="search",
-        table="constraints c",
         where=f"c.project_id = :project AND c.active = 1{binding} AND {ANY_PRIORITY}",
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
@@ -377,7 +377,6 @@ def constraints(context: BriefingContext) -> Source:
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, priority, text, agent, created, unconfirmed, metadata = row
     return new(
-        label="rule",
         group="rules",
         head=UNCONFIRMED if unconfirmed else "",
         text=f"{text}{until_in(metadata)}",
@@ -393,8 +392,6 @@ def decisions(_context: BriefingContext) -> Source:
         name="decisions",
         section="rules",
         kind=Kind.DECISION,
-        tool="search",
-        table="decisions c",
         changed_at="c.updated_at",
         where=f"c.project_id = :project AND c.status <> {DEPRECATED}",
         narrowed="c.project_id = :project",
@@ -418,7 +415,6 @@ def decisions(_context: BriefingContext) -> Source:
 def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, key, status, text, value, rationale, agent, changed, metadata, is_of_task = row
     return new(
-        label="decision",
         group="decisions",
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
         text=f"{value_text(value_of(text, value))}{until_in(metadata)}",
