@@ -17,14 +17,12 @@ class StreamLimits:
 
     Attributes:
         in_all, of_token: the most listeners at once, in total and per token.
-        queue: the capacity of a listener's queue; on overflow it reads from the store again.
         stalled_seconds: how long a listener may go without reading; at ``write_seconds`` its connection ends.
         heartbeat_seconds: the interval of heartbeats, at which the token is checked again.
     """
 
     in_all: int = 256
     of_token: int = 32
-    queue: int = 1_000
     stalled_seconds: float = 20.0
     heartbeat_seconds: float = 15.0
 
