@@ -49,14 +49,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def answer(serving: Serving, request: Request, access: Access, is_valid: Callable[[], bool]) -> Response:
-    """Answer a request for events.
-
-    Args:
-        serving: the state of the server.
-        request: the request.
-        access: the rights of the caller.
-        is_valid: returns whether those rights are still valid.
-    """
+    """Answer a request for events."""
     query = request.query_params
     for name in query:
         if name not in _PARAMETERS:
@@ -122,12 +115,7 @@ class _CutError(Exception):
 
 
 class _Stream(Response):
-    """The stream of one listener.
-
-    Args:
-        position: the position of the listener.
-        is_valid: returns whether the token still has its rights.
-    """
+    """The stream of one listener."""
 
     def __init__(
         self,
@@ -148,11 +136,7 @@ class _Stream(Response):
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the listener leaves, is cut off, or the stream ends.
-
-        Raises:
-            Busy: it was cut off; the connection must be closed.
-        """
+        """Send events until the listener leaves, is cut off, or the stream ends."""
         scope["state"]["is_stream"] = True
         try:
             async with anyio.create_task_group() as both:

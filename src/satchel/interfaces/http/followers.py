@@ -28,11 +28,6 @@ PAGE = 500
 class Listener:
     """A listener to one project; after :meth:`__init__`, used on its event loop only.
 
-    Args:
-        watcher: the watcher that wakes it once it is added there.
-        workplace: the store and the project.
-        kinds: the kinds of events to receive; None means all.
-
     Attributes:
         failed: why delivery stopped.
     """
@@ -76,11 +71,7 @@ class Followers:
         return sum(self._of_token.values())
 
     def enter(self, token: str, workplace: Workplace, kinds: frozenset[str] | None) -> Listener:
-        """Add a listener, to be removed with :meth:`leave`.
-
-        Raises:
-            Refusal: the limit of listeners is reached.
-        """
+        """Add a listener, to be removed with :meth:`leave`."""
         if self.count >= self.limits.in_all:
             raise _too_many(503, f"{self.count} listeners follow this server's projects", "try again later")
         if self._of_token.get(token, 0) >= self.limits.of_token:
@@ -156,14 +147,7 @@ class Watcher:
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
     def _watch(self, state: State) -> bool:
-        """Wake the listeners at each commit, while there are any.
-
-        Args:
-            state: the file's state before the first listener read anything.
-
-        Returns:
-            Whether the file has only just been created and must be watched from then on.
-        """
+        """Wake the listeners at each commit; return True to begin again, with a file that has only just been created."""
         identity, written = state
         with self.engine.watch() as is_changed:
             is_first = is_changed()

@@ -101,11 +101,7 @@ class Endpoint:
         self._running: dict[Key, list[Call[Satchel]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request.
-
-        Raises:
-            InvalidInput: the address has an unknown toolset, or the header is no valid session.
-        """
+        """Answer one request."""
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
         context = _read_context(http.state.access, http.query_params, session, self._callers)
@@ -231,15 +227,7 @@ def _json(body: bytes, status: int) -> Response:
 
 
 def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
-    """Return the context of a request.
-
-    Args:
-        query: the query parameters ``toolsets`` and ``read_only``.
-        header: the value of :data:`SESSION_HEADER`.
-
-    Raises:
-        InvalidInput: a toolset is unknown, or the session is not valid.
-    """
+    """Return the context of a request."""
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
     names = query.get("toolsets")

@@ -81,11 +81,6 @@ class Buckets:
     """A token bucket per key, which refills evenly and holds one minute's worth.
 
     The least recently used key is dropped, so its bucket is full again.
-
-    Args:
-        per_minute: the tokens added per minute.
-        remembered: the most keys to remember.
-        now: the time in seconds.
     """
 
     def __init__(self, per_minute: int, remembered: int, now: Callable[[], float] = monotonic) -> None:
@@ -98,11 +93,7 @@ class Buckets:
         return len(self._left)
 
     def take(self, key: str) -> int:
-        """Take a token for a key, if there is one.
-
-        Returns:
-            0 on success, else the whole seconds until the next token.
-        """
+        """Take a token for a key; return 0, or the whole seconds until there is one."""
         now = self._now()
         left, since = self._left.pop(key, (float(self._per_minute), now))
         left = min(float(self._per_minute), left + (now - since) * self._per_minute / 60)
