@@ -147,7 +147,7 @@ class Watcher:
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
     def _watch(self, state: State) -> bool:
-        """Wake the listeners at each commit; return True to begin again, with a file that has only just been created."""
+        """Wake the listeners at each commit; return True to begin again, on a new file."""
         identity, written = state
         with self.engine.watch() as is_changed:
             is_first = is_changed()
