@@ -39,12 +39,7 @@ OPERATIONS = (
         examples=('rule add "Passwords are never logged" --category security --priority critical',),
         parameters=(
             Parameter("text", required=True, option="TEXT"),
-            Parameter(
-                "category",
-                about="Such as security",
-                help="Such as security.",
-                default="general",
-            ),
+            Parameter("category", about="Such as security", default="general"),
             parameters.PRIORITY,
             parameters.NEW_PATHS,
             parameters.NEW_LAYER.but(unlisted=True),
