@@ -23,8 +23,8 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 WRITING = [
-    *("room_see", "room_answer", "room_release", "room_restore_claim", "room_accept_proposal", "room_reject_proposal"),
-    *("room_unsee", "messages_mark_unread", "room_promote", "room_take_back_promotion", "decisions_take_back"),
+    *("room_see", "room_answer", "room_release", "room_restore_claim"),
+    *("room_unsee", "messages_mark_unread", "decisions_take_back"),
 ]
 
 

@@ -19,7 +19,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.files.places import Place
 from satchel.keep.loop_scope import ATTEMPTS
-from satchel.keep.moving.marks import EVERYTHING, HOOK, PROPOSAL
+from satchel.keep.moving.marks import EVERYTHING, HOOK
 from satchel.keep.names import PERSONS
 
 _LOOKED_AT = 100
@@ -55,7 +55,6 @@ _ENDINGS = (
     SELECT max(created_at) FROM seen
     WHERE person_id = :me AND kind IN ({Kind.ENTRY.number}, {Kind.ERROR_PATTERN.number}, {HOOK}) AND item_id <> 0
     """,
-    f"SELECT max(created_at) FROM seen WHERE project_id = :project AND kind = {PROPOSAL}",
     f"""
     SELECT max(s.created_at) FROM ({_OVERTAKEN}) x JOIN seen s ON s.person_id = :me AND s.seq >= x.seq AND (
         s.kind = {Kind.DECISION.number} AND s.item_id IN (0, x.id) OR s.kind = {EVERYTHING} AND s.item_id = 0

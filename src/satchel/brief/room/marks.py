@@ -29,7 +29,7 @@ OF_CHANGES = {
 MOST_MARKED = 500
 """How many things are marked at once."""
 
-_FILES_OF, PROPOSAL_OF, _EVERYTHING = "files:", "proposal:", "everything:"
+_FILES_OF, _EVERYTHING = "files:", "everything:"
 
 _NUMBERED = {
     "correction": ("a correction", CORRECTION, "corrections", "id"),

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
-from satchel.brief.announcements import announcer
 from satchel.brief.room import conflicts, looking, marks, needs, since, states, threads, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
     Conflicts,
     MarkedSeen,
     Needs,
-    Promoted,
-    PromotionUndone,
     Reached,
     Released,
     Since,
@@ -23,21 +20,14 @@ from satchel.brief.room.records import (
 )
 from satchel.brief.room.threads import SentMessages
 from satchel.find.kind import Kind
-from satchel.keep import events, following, kept, projects, replacing
-from satchel.keep.corrections import log
-from satchel.keep.corrections.service import Corrections
-from satchel.keep.decisions import updates as decisions
-from satchel.keep.decisions.records import KEEP, NewDecision
-from satchel.keep.decisions.service import Decisions
-from satchel.keep.entries.kind import ENTRY
+from satchel.keep import following, projects
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
-from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
+from satchel.keep.names import check_person, ensure_agent, is_persons
+from satchel.keep.sessions.actors import require_person
 from satchel.keep.sessions.team import find_team
-from satchel.keep.strategies import Strategy
 from satchel.store.transaction import Transaction
 
 _MAX_SEQ = 2**62
@@ -132,116 +122,6 @@ class Room(Reading):
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
             return marks.unmark(marks.begin_person(looking.begin(transaction, project.id, name, now)), ref)
-
-    def promote(
-        self,
-        ref: str,
-        key: str,
-        value: str | None = None,
-        *,
-        rationale: str | None = None,
-        expected_revision: int | None = None,
-        agent: str | None = None,
-    ) -> Promoted:
-        """Make a decision from a note and retract the note, in one transaction.
-
-        Args:
-            ref: the short id of the note.
-            key: of the decision, new or existing.
-            value: of the decision; None is the text of the note.
-            rationale: why.
-            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
-            agent: who decides; None takes the default.
-
-        Raises:
-            InvalidInput, TooLarge: an argument is invalid.
-            NotFound, Conflict, Refused: there is no such note, it is retracted or a person's, or the revision is
-                another.
-        """
-        work, number = self._workplace, Kind.ENTRY.number_of(ref)
-        agent = check_agent(work, agent)
-        with projects.writing(work) as (transaction, project, now):
-            note = kept.load(ENTRY, transaction, project.id, number)
-            if note is None:
-                raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
-            actor = acting(transaction, work, project.id, agent, now)
-            by = log.Corrector(
-                actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now
-            )
-            item = (Kind.ENTRY, number)
-            log.check_replaceable(transaction, project.id, item, by)
-            new = NewDecision(
-                key,
-                note.content if value is None else value,
-                rationale=KEEP if rationale is None else rationale,
-                expected_revision=expected_revision,
-            )
-            setter = decisions.Setter(work, project.id, actor, now, by.passes)
-            done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
-            for change in done.changes:
-                announcer(work)(transaction, change)
-            replacing.retract(transaction, project.id, Kind.ENTRY, number)
-            reason = f"decided as {done.decision.ref}"
-            correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
-            events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
-        return Promoted(done.decision, note.ref, correction)
-
-    def take_back_promotion(
-        self, ref: str, *, revision: int, correction: int, agent: str | None = None
-    ) -> PromotionUndone:
-        """Restore the note of a promotion, and the decision as it was before.
-
-        Args:
-            ref: the short id of the decision.
-            revision, correction: from the promotion.
-            agent: who undoes it; None takes the default.
-
-        Raises:
-            NotFound: there is no such decision or correction.
-            Conflict: the decision was changed since, or the note was corrected again.
-        """
-        work = self._workplace
-        undone = Corrections(work).undo(correction=correction, agent=agent)
-        # in another transaction: if the decision was changed since, the note is restored all the same
-        decision = Decisions(work, announcer(work)).take_back(ref, revision, agent=agent)
-        return PromotionUndone(decision, undone.ref)
-
-    def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
-        """Save the strategy that a run proposes.
-
-        Args:
-            ref: the ref of the need.
-            person: who accepts, as for :meth:`needs`.
-
-        Raises:
-            Conflict: it was accepted or rejected before.
-            InvalidInput: not a proposal.
-            NotFound: nothing is proposed there.
-            Refused: the caller is not a person.
-        """
-        saved = self._decide_proposal(ref, person, accepts=True)
-        assert saved is not None
-        return saved
-
-    def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
-        """Reject the strategy that a run proposes, for all persons.
-
-        Raises:
-            Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
-        """
-        self._decide_proposal(ref, person, accepts=False)
-
-    def _decide_proposal(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
-        from satchel.brief.room import needs_proposals
-
-        require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
-        name, work = self._person(person), self._workplace
-        with projects.writing(work) as (transaction, project, now):
-            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
-            done = needs_proposals.decide(look, work, ref, accepts=accepts)
-            what = f"rejected {ref}" if done is None else f"accepted {ref} as {done.ref}"
-            record_passage(transaction, work, project.id, what, now)
-            return done
 
     def status(self, person: str | None = None) -> Status:
         """Return needs, agents at work, conflicts and changes in one snapshot.

@@ -83,41 +83,11 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
-        services.room.accept_proposal,
-        Parameter("ref", required=True, about="The ref of the need"),
-        _PERSON,
-        writes=True,
-    ),
-    _for_programs(
-        services.room.reject_proposal,
-        Parameter("ref", required=True, about="The ref of the need"),
-        _PERSON,
-        writes=True,
-    ),
-    _for_programs(
         services.room.unsee, Parameter("ref", required=True, about="What answers call id"), _PERSON, writes=True
     ),
     _for_programs(
         services.messages.mark_unread,
         Parameter("refs", list[str], required=True, about="Messages"),
-        parameters.AGENT,
-        writes=True,
-    ),
-    _for_programs(
-        services.room.promote,
-        Parameter("id", about="Of the note, such as e14", required=True, passed_as="ref"),
-        Parameter("key", about="Of the decision", required=True),
-        Parameter("value", about="What is decided; default what the note says"),
-        Parameter("rationale", about="Why"),
-        Parameter("expected_revision", int, about="Only if the decision is at this revision; 0: only if it is new"),
-        parameters.AGENT,
-        writes=True,
-    ),
-    _for_programs(
-        services.room.take_back_promotion,
-        Parameter("id", about="Of the decision", required=True, passed_as="ref"),
-        Parameter("revision", int, about="That the promotion made", required=True),
-        Parameter("correction", int, about="That the promotion made", required=True),
         parameters.AGENT,
         writes=True,
     ),

@@ -275,7 +275,7 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
     if one.kind in {"entry", "constraint", "strategy"}:
         allowed.add("retract")
     if _editable(record) is not None:
-        allowed |= {"correct", "promote"} if one.kind == "entry" else {"correct"}
+        allowed.add("correct")
     return frozenset(allowed)
 
 
