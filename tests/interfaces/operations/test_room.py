@@ -31,7 +31,7 @@ WRITING = [
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
         *("room_needs", "room_since", "room_where", "room_status", "room_conflicts", "room_reached"),
-        *("room_threads", "room_thread", "room_history", "room_error"),
+        *("room_thread", "room_history", "room_error"),
         *("room_spending", "room_sent", "room_facets", "room_flags", "room_briefings", "room_worktrees"),
         *WRITING,
     ]
@@ -47,7 +47,6 @@ def test_they_have_the_names_of_the_api() -> None:
         "room_status",
         "room_conflicts",
         "room_reached",
-        "room_threads",
         "room_spending",
         "room_sent",
         "room_facets",

@@ -309,7 +309,7 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
 
 def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(ann: Browser, satchel: Satchel) -> None:
     told = [satchel.messages.send(text, to="human:ann", agent="dev").ref for text in ("done", "tests pass", "why?")]
-    for page in (f"/items/{told[0]}", f"/items/{told[1]}", f"/items/{told[2]}", "/messages"):
+    for page in (f"/items/{told[0]}", f"/items/{told[1]}", f"/items/{told[2]}", "/memory?kind=message"):
         ann.get(f"{HERE}{page}")
     unread = {one.ref for one in satchel.messages.inbox(unread=True, agent="human:ann")}
     assert unread.intersection(told) == {told[2]}

@@ -10,7 +10,7 @@ from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.announcements import is_notice, proposed_draft
-from satchel.brief.room import conflicts, last_need, looking, states
+from satchel.brief.room import conflicts, looking, states
 from satchel.brief.room.looking import LINE_CHARS, Look, possible, value_text
 from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import Need, Needs
@@ -53,10 +53,9 @@ def find(look: Look) -> Needs:
         *_of_items(look),
     ]
     needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
-    quiet_since = None if needs else last_need.since(look)
     items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in needs[:MOST])
     unread = max(_draft_count(look) - sum(one.kind == "draft" for one in needs), 0)
-    return Needs(look.person, items, len(needs) + unread, quiet_since, look.now)
+    return Needs(look.person, items, len(needs) + unread, look.now)
 
 
 @looking.once_a_minute

@@ -65,14 +65,12 @@ class Needs:
         person: whose.
         items: at most 50 of ``total``.
         total: how many there are among the newest of each kind, mostly 200.
-        quiet_since_at: since when nothing needs them, at the latest; None if something does, or nothing is recorded.
         asked_at: in milliseconds UTC.
     """
 
     person: str
     items: tuple[Need, ...]
     total: int
-    quiet_since_at: int | None
     asked_at: int
 
 

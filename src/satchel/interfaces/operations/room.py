@@ -22,12 +22,6 @@ OPERATIONS = (
     _for_programs(services.room.status, _PERSON),
     _for_programs(services.room.conflicts),
     _for_programs(services.room.reached),
-    _for_programs(
-        services.room.threads,
-        Parameter("agent", about="Only threads in which it sent or got a message"),
-        Parameter("before", about="What the answer before calls before, for the threads that follow"),
-        Parameter("limit", int, about="1 to 50"),
-    ),
     _for_programs(services.room.thread, _REF),
     _for_programs(services.room.history, _REF),
     _for_programs(services.room.error, _REF),

@@ -36,6 +36,7 @@ MOVED: Mapping[str, str] = {
     "/notes": "/memory?kind=entry",
     "/errors": "/memory?kind=error_pattern",
     "/errors/{ref}": "/items/{ref}",
+    "/messages": "/memory?kind=message",
     "/messages/{ref}": "/items/{ref}",
     "/packages": "/memory?kind=package",
     "/strategies": "/memory?kind=strategy",

@@ -72,7 +72,7 @@ _LISTS = {
     "loop_id": ("/memory", "loop"),
     "file": ("/memory", "file"),
     "agent": ("/memory", "author"),
-    "from": ("/messages", "agent"),
+    "from": ("/memory", "author"),
 }
 """The list of items with the same value in a field, and its filter."""
 
@@ -136,8 +136,7 @@ def item(request: PageRequest) -> Page:
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
     }
-    shown = [entry.message for entry in thread.messages] if thread else ()
-    return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
+    return Page(brief(title, 80), "item.html", context, data, "/memory", thread.messages if thread else ())
 
 
 @page("/items/{ref}/edit")

@@ -25,6 +25,7 @@ from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
 from satchel.keep.kinds import is_ref
 from satchel.keep.listing import NO_MATCH
+from satchel.keep.messages.records import Message
 from satchel.keep.names import is_persons
 from satchel.keep.patterns.records import ErrorPattern
 
@@ -247,6 +248,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
             chip, action = ("failed", "No fix"), ("Add fix", "", {})
         else:
             facts.append(f"fix: {shortened(record.solutions[0].text, _TITLE_CHARS)}")
+    elif isinstance(record, Message):
+        facts.append(f"to {name_for(request.login.author, record.to or 'all')}")
     elif isinstance(record, (Entry, Constraint)):
         citation = getattr(record, "citation", None)
         is_stale = (flags is not None and flags.is_stale) or (citation is not None and citation.is_stale)

@@ -1,47 +1,15 @@
-"""Messages as threads; sending, answering and dismissing them."""
+"""Sending, answering and dismissing messages."""
 
 from __future__ import annotations
-
-from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.find.kind import Kind
 from satchel.interfaces.web.rendering import name_for
-from satchel.interfaces.web.request import (
-    Done,
-    EditConflict,
-    Page,
-    PageRequest,
-    action,
-    form_page,
-    page,
-)
+from satchel.interfaces.web.request import Done, EditConflict, PageRequest, action, form_page
 from satchel.keep.messages.records import Message
 from satchel.keep.names import shown_name
 
-_THREADS, _CHARS = 20, 300
-_MESSAGES = 6
-"""Messages of each thread in the list."""
-
 _WITHDRAW = "/messages/{ref}/withdraw"
-
-
-@page("/messages")
-def messages(request: PageRequest) -> Page:
-    """Return the threads, the one with the latest message first."""
-    agent, before = request.optional("agent"), request.optional("before")
-    threads = request.reader.room.threads(agent=agent, before=before, limit=_THREADS)
-    filters = {} if agent is None else {"agent": agent}
-    here = f"{request.here}/messages"
-    context = {
-        "threads": threads,
-        "shown": _MESSAGES,
-        "most": _CHARS,
-        "agent": agent,
-        "newer": f"{here}?{urlencode(filters)}" if before else None,
-        "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
-    }
-    return Page("Messages", "messages.html", context, threads, "/activity")
 
 
 @action("/messages", "Your message was sent", _WITHDRAW)
