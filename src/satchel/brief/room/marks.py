@@ -12,7 +12,6 @@ from satchel.find.kind import Kind, read_number
 from satchel.keep.files.claiming import UNDO_MS
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
-from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.presence import find_agent_row
 
@@ -144,12 +143,6 @@ def _restore_everything(look: Look, seq: int) -> bool:
     look.transaction.run(f"DELETE FROM seen WHERE {of_everything} AND {dropped_items}", look.values)
     look.transaction.run(f"UPDATE seen SET item_id = 0 WHERE {of_everything} AND item_id = {_BEFORE}", look.values)
     return True
-
-
-def begin_person(look: Look) -> Look:
-    """Return the look with the person's id, recorded on first use."""
-    number, _ = ensure_agent(look.transaction, look.project_id, look.person, look.now)
-    return look._replace(number=number)
 
 
 def check_refs(refs: object) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from satchel.base.errors import InvalidInput, NotFound, unknown_name
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_whole
 from satchel.brief.room import (
     conflicts,
@@ -20,6 +21,7 @@ from satchel.brief.room import (
     worktrees,
 )
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings
+from satchel.brief.room.looking import Look
 from satchel.brief.room.memory import Facets, Flagged, Spending
 from satchel.brief.room.records import (
     Conflicts,
@@ -41,15 +43,13 @@ from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.names import check_person, ensure_agent, is_persons
-from satchel.keep.patterns import updates as patterns
-from satchel.keep.patterns.records import LEAST
-from satchel.keep.projects import Service
+from satchel.keep.projects import Project, Service
 from satchel.keep.sessions.actors import require_person
 from satchel.keep.sessions.team import find_team
-from satchel.store.transaction import Transaction
 
 _MAX_SEQ = 2**62
 _MOST_BRIEFINGS = 100
+_MARKING = ("mark changes as seen", "Leave it to the person")
 
 
 class Room(Service):
@@ -69,9 +69,8 @@ class Room(Service):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return needs.find(looking.begin(transaction, project.id, name, work.clock()))
+        with self._look(self._person(person)) as (look, _):
+            return needs.find(look)
 
     def since(self, person: str | None = None) -> Since:
         """Return the changes by others that a person has not seen.
@@ -82,9 +81,8 @@ class Room(Service):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return since.find(looking.begin(transaction, project.id, name, work.clock()), project.seq)
+        with self._look(self._person(person)) as (look, project):
+            return since.find(look, project.seq)
 
     def see(
         self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None
@@ -102,24 +100,19 @@ class Room(Service):
             NotFound: the project has no such thing.
             Refused: the caller is not a person.
         """
-        name, work = self._person(person), self._workplace
         wanted = () if refs is None else marks.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        require_person(work, "mark changes as seen", "Leave it to the person")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.find(transaction, work)
-            project = project if project.id else projects.ensure(transaction, work, now)
+        with self._act(person, *_MARKING) as look:
+            project = projects.find(look.transaction, self._workplace)
             if up_to is not None and up_to > project.seq:
                 raise InvalidInput(
                     f"change {up_to} does not exist yet; the last is {project.seq}",
                     "Give the seq of the answer that was seen",
                 )
             reached = project.seq if up_to is None else up_to
-            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
             marks.mark(look, wanted, reached)
-        return MarkedSeen(name, wanted, reached)
+        return MarkedSeen(look.person, wanted, reached)
 
     def unsee(self, ref: str, *, person: str | None = None) -> bool:
         """Show one thing again that a person has marked as seen, or everything that the last :meth:`see` has marked.
@@ -137,10 +130,8 @@ class Room(Service):
             NotFound: the project has no such thing.
             Refused: the caller is not a person.
         """
-        require_person(self._workplace, "mark changes as seen", "Leave it to the person")
-        name, work = self._person(person), self._workplace
-        with projects.writing(work) as (transaction, project, now):
-            return marks.unmark(marks.begin_person(looking.begin(transaction, project.id, name, now)), ref)
+        with self._act(person, *_MARKING) as look:
+            return marks.unmark(look, ref)
 
     def status(self, person: str | None = None) -> Status:
         """Return needs, agents at work, conflicts and changes in one snapshot.
@@ -151,34 +142,29 @@ class Room(Service):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            look = looking.begin(transaction, project.id, name, now)
+        with self._look(self._person(person)) as (look, project):
             return Status(
                 project.name,
-                name,
+                look.person,
                 needs.find(look),
-                find_team(transaction, project.id, None, now, states.find, is_all=False),
-                conflicts.find(look, work),
+                find_team(look.transaction, look.project_id, None, look.now, states.find, is_all=False),
+                conflicts.find(look, self._workplace),
                 since.find(look, project.seq),
             )
 
     def where(self) -> Where:
         """Return the sessions, and their times at work in the last 24 hours."""
-        work, caller = self._workplace, self._workplace.caller
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            own = None if caller is None else caller.find(transaction, project.id)
-            return where.find(transaction, project.id, None if own is None else own.id, now)
+        caller = self._workplace.caller
+        with self._look() as (look, _):
+            own = None if caller is None else caller.find(look.transaction, look.project_id)
+            return where.find(look, None if own is None else own.id)
 
     def conflicts(self) -> Conflicts:
         """Return the files that two sessions claim, want or have edited in the last hour, and the decisions and rules
         that two have changed in the last day.
         """
-        work = self._workplace
-        with projects.reading(work) as (transaction, project):
-            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()), work)
+        with self._look(self._person(None)) as (look, _):
+            return conflicts.find(look, self._workplace)
 
     def sent(self, *, limit: int = 20, person: str | None = None) -> SentMessages:
         """Return the messages that a person sent, with who got and read them and the answer, the latest first.
@@ -191,9 +177,8 @@ class Room(Service):
             InvalidInput: not a person, or another number.
         """
         check_whole("limit", limit, 100, smallest=1)
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return threads.sent_by(looking.begin(transaction, project.id, name, work.clock()), limit)
+        with self._look(self._person(person)) as (look, _):
+            return threads.sent_by(look, limit)
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
         """Answer a message, unless somebody has answered it since it was read.
@@ -228,14 +213,12 @@ class Room(Service):
             Conflict: the claim has ended since, or was renewed.
             Refused: the caller is not a person.
         """
-        work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
-        require_person(work, "end the claim of another", "Ask for the file with satchel's send_message")
-        with projects.writing(work) as (transaction, project, now):
-            number, name = ensure_agent(transaction, project.id, by, now)
-            ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
-            message = self._tell(transaction, number, ended, f"I released your claim on {ended.path}", now)
-        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message), ended.ending)
+        with self._act(person, "end the claim of another", "Ask for the file with satchel's send_message") as look:
+            ended = claiming.release_by_person(
+                look.transaction, look.project_id, session, path, expires_at, look.now, look.person
+            )
+            return self._tell(look, ended, f"I released your claim on {ended.path}", ended.ending)
 
     def restore_claim(self, ending: int, *, person: str | None = None) -> Released:
         """Restore a claim that a person ended in the last 10 minutes, and send its holder a message.
@@ -249,14 +232,10 @@ class Room(Service):
             NotFound: no person has ended a claim with this number.
             Refused: the caller is not a person.
         """
-        work, by = self._workplace, self._person(person)
         check_whole("ending", ending, _MAX_SEQ)
-        require_person(work, "restore a claim", "Claim the file")
-        with projects.writing(work) as (transaction, project, now):
-            number, _ = ensure_agent(transaction, project.id, by, now)
-            restored = claiming.restore_ended(transaction, project.id, ending, now)
-            message = self._tell(transaction, number, restored, f"Your claim on {restored.path} is yours again", now)
-        return Released(restored.path, restored.agent, Kind.MESSAGE.ref(message), ending)
+        with self._act(person, "restore a claim", "Claim the file") as look:
+            restored = claiming.restore_ended(look.transaction, look.project_id, ending, look.now)
+            return self._tell(look, restored, f"Your claim on {restored.path} is yours again", ending)
 
     def thread(self, ref: str) -> Thread:
         """Return the thread of a message to anyone.
@@ -268,9 +247,9 @@ class Room(Service):
             InvalidInput: not the id of a message.
             NotFound: the project has no such message, or it has expired.
         """
-        number, work = Kind.MESSAGE.number_of(ref), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return threads.one(transaction, project.id, number, work.clock())
+        number = Kind.MESSAGE.number_of(ref)
+        with self._look() as (look, _):
+            return threads.one(look, number)
 
     def history(self, ref: str) -> ItemHistory:
         """Return the history of an item: corrections, replacement and deliveries.
@@ -282,11 +261,9 @@ class Room(Service):
             InvalidInput: not an id.
             NotFound: the project has no such item.
         """
-        kind, number = read_ref(ref)
-        with projects.reading(self._workplace) as (transaction, project):
-            if not histories.has_item(transaction, project.id, kind, number):
-                raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
-            return histories.of_item(transaction, project.id, kind, number)
+        item = read_ref(ref)
+        with self._look() as (look, _):
+            return histories.of_item(look, *item)
 
     def error(self, ref: str) -> ErrorHistory:
         """Return an error with all its solutions, the reports on them, and where it was met.
@@ -298,13 +275,9 @@ class Room(Service):
             InvalidInput: not the id of an error.
             NotFound: the project has no such error, or it has expired.
         """
-        number, work = Kind.ERROR_PATTERN.number_of(ref), self._workplace
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            pattern = patterns.load(transaction, project.id, number, now, LEAST)
-            if pattern is None:
-                raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
-            return histories.of_error(transaction, project.id, pattern, now)
+        number = Kind.ERROR_PATTERN.number_of(ref)
+        with self._look() as (look, _):
+            return histories.of_error(look, number)
 
     def spending(self, days: int = 14) -> Spending:
         """Return the tokens added to the context of agents, day by day.
@@ -316,9 +289,8 @@ class Room(Service):
             InvalidInput: it is another number.
         """
         check_whole("days", days, memory.MOST_DAYS, smallest=1)
-        work = self._workplace
-        with projects.reading(work) as (transaction, project):
-            return memory.count_spending(transaction, project.id, work.clock(), days)
+        with self._look() as (look, _):
+            return memory.count_spending(look, days)
 
     def facets(self, kind: str | None = None) -> Facets:
         """Return the number of items of the project's memory by kind, state, tag, file and author.
@@ -329,11 +301,11 @@ class Room(Service):
         Raises:
             InvalidInput: memory has no such kind.
         """
-        names, work = {KINDS[one].name: one for one in memory.MEMORY}, self._workplace
+        names = {KINDS[one].name: one for one in memory.MEMORY}
         if kind is not None and kind not in names:
             raise unknown_name("kind", kind, names)
-        with projects.reading(work) as (transaction, project):
-            return memory.count(transaction, project, work, work.clock(), None if kind is None else names[kind])
+        with self._look() as (look, project):
+            return memory.count(look, project, self._workplace, None if kind is None else names[kind])
 
     def flags(self, refs: Sequence[str]) -> Flagged:
         """Return which items are confirmed, stale, pinned, and how many sessions got them.
@@ -346,8 +318,8 @@ class Room(Service):
         """
         check_whole("refs", len(refs), memory.MOST_FLAGGED, smallest=1)
         wanted = list(dict.fromkeys(map(read_ref, refs)))
-        with projects.reading(self._workplace) as (transaction, project):
-            return memory.flags(transaction, project.id, self._workplace, wanted)
+        with self._look() as (look, _):
+            return memory.flags(look, self._workplace, wanted)
 
     def selected(self, what: str, tag: str = "") -> tuple[str, ...]:
         """Return the short ids of the newest items of a state or tag, or of the items that most sessions got.
@@ -361,8 +333,8 @@ class Room(Service):
         """
         if what not in memory.SELECTIONS:
             raise unknown_name("what", what, memory.SELECTIONS)
-        with projects.reading(self._workplace) as (transaction, project):
-            return memory.select(transaction, project.id, self._workplace, what, tag)
+        with self._look() as (look, _):
+            return memory.select(look, self._workplace, what, tag)
 
     def briefings(self, session: str | None = None, *, limit: int = 20) -> PastBriefings:
         """Return what was added to the context of a session, with the items, the latest first.
@@ -376,38 +348,49 @@ class Room(Service):
         """
         check_whole("limit", limit, _MOST_BRIEFINGS, smallest=1)
         uid = None if session is None else _check_uid(session)
-        with projects.reading(self._workplace) as (transaction, project):
-            return histories.briefings(transaction, project.id, uid, limit, self._workplace.clock())
+        with self._look() as (look, _):
+            return histories.briefings(look, uid, limit)
 
     def worktrees(self) -> Worktrees:
         """Return the worktrees of the last day, with their commits and what is not committed there."""
-        work = self._workplace
-        with projects.reading(work) as (transaction, project):
-            return worktrees.find(looking.of_nobody(transaction, project.id, work.clock()), work)
+        with self._look() as (look, _):
+            return worktrees.find(look, self._workplace)
 
-    def _tell(
-        self, transaction: Transaction, sender: int, claim: claiming.ReleasedByPerson, text: str, now: int
-    ) -> int:
-        work = self._workplace
-        project = projects.find(transaction, work)
-        return updates.post(
-            transaction,
-            project.id,
-            sender_id=sender,
+    def _tell(self, look: Look, claim: claiming.ReleasedByPerson, text: str, ending: int) -> Released:
+        number = updates.post(
+            look.transaction,
+            look.project_id,
+            sender_id=look.number,
             to_id=claim.number,
             type="warning",
             priority="medium",
             text=text,
-            now=now,
-            retention=work.retention,
+            now=look.now,
+            retention=self._workplace.retention,
         )
+        return Released(claim.path, claim.agent, Kind.MESSAGE.ref(number), ending)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent
         return check_person(person or (default if is_persons(default) else self._workplace.person()))
 
+    @contextmanager
+    def _look(self, person: str | None = None) -> Iterator[tuple[Look, Project]]:
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            if person is None:
+                yield looking.of_nobody(transaction, project.id, work.clock()), project
+            else:
+                yield looking.begin(transaction, project.id, person, work.clock()), project
 
-_MOST_BRIEFINGS = 100
+    @contextmanager
+    def _act(self, person: str | None, what: str, remedy: str) -> Iterator[Look]:
+        require_person(self._workplace, what, remedy)
+        name = self._person(person)
+        with projects.writing(self._workplace) as (transaction, project, now):
+            look = looking.begin(transaction, project.id, name, now)
+            number, known = ensure_agent(transaction, project.id, name, now)
+            yield look._replace(number=number, person=known)
 
 
 def _check_uid(session: str) -> str:

@@ -10,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction, grouped, set_of
+from satchel.store.transaction import grouped, set_of
 
 MOST_OF_ONE = 200
 """How many messages of one thread are shown."""
@@ -136,23 +136,24 @@ def sent_by(look: Look, most: int) -> SentMessages:
 _WINDOWS = 500
 
 
-def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thread:
+def one(look: Look, number: int) -> Thread:
     """Return the thread of a message."""
-    row = transaction.one(
+    rows = look.rows(
         "SELECT COALESCE(thread_id, id) FROM agent_messages "
         "WHERE id = :id AND project_id = :project AND expires_at > :now",
-        {"id": number, "project": project_id, "now": now},
+        id=number,
     )
-    if row is None:
+    if not rows:
         raise NotFound(
             f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
             "Lists of messages have the ids",
         )
-    messages = load_thread(transaction, Reader(project_id, NOBODY, now), row[0], MOST_OF_ONE)
+    ((thread,),) = rows
+    messages = load_thread(look.transaction, Reader(look.project_id, NOBODY, look.now), thread, MOST_OF_ONE)
     total = len(messages)
     if total == MOST_OF_ONE:
-        [[total]] = transaction.all(
+        [[total]] = look.rows(
             "SELECT count(*) FROM agent_messages WHERE (id = :thread OR thread_id = :thread) AND +expires_at > :now",
-            {"thread": row[0], "now": now},
+            thread=thread,
         )
-    return Thread(Kind.MESSAGE.ref(row[0]), tuple(messages), total)
+    return Thread(Kind.MESSAGE.ref(thread), tuple(messages), total)

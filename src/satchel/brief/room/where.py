@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, once_a_minute, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -29,12 +29,14 @@ _SOURCES = {
 }
 
 
-def find(transaction: Transaction, project_id: int, own_session: int | None, now: int) -> Where:
+def find(look: Look, own_session: int | None) -> Where:
     """Return the sessions and their times at work."""
-    ended = (now // QUARTER_MS + 1) * QUARTER_MS
+    ended = (look.now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
-    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, ended_since=began)
-    return Where(team, _timeline(of_nobody(transaction, project_id, now), began), began, ended)
+    team = find_team(
+        look.transaction, look.project_id, own_session, look.now, states.find, is_all=False, ended_since=began
+    )
+    return Where(team, _timeline(look, began), began, ended)
 
 
 @once_a_minute
