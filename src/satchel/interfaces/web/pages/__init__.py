@@ -10,7 +10,6 @@ from satchel.interfaces.web.pages import (  # noqa: F401 -- they register themse
     health,
     items,
     memory,
-    messages,
     overview,
     proposals,
     writing,

@@ -54,7 +54,7 @@ _STATES = (
 )
 _FLAGS = ("stale", "unconfirmed", "draft", "pinned")
 _MOST_LINKS = 8
-_FILTERS = ("q", "kind", "status", "tag", "sort", "author", "file", "run", "task", "loop", "progress")
+_FILTERS = ("q", "kind", "status", "tag", "sort", "author", "file", "progress")
 _PROGRESS = "scratchpad"
 _TITLE_CHARS, _READ_AT_ONCE = 160, 100
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s)|\n|$)", re.DOTALL)
@@ -106,12 +106,9 @@ def memory(request: PageRequest) -> Page:
         "among": among,
         "author": values.get("author"),
         "file": values.get("file"),
-        "run_id": values.get("run"),
-        "task_id": values.get("task"),
-        "loop_id": values.get("loop"),
     }
-    # progress notes are shown if they are searched for, or asked for by what they have
-    hides = not {"q", "run", "task", "loop", "progress"} & values.keys()
+    # progress notes are shown if they are searched or asked for
+    hides = not {"q", "progress"} & values.keys()
     reach = {"limit": _READ_AT_ONCE if hides or by_use else MAX_ITEMS, "offset": 0 if by_use else first}
     results = _search(request, query, chosen | reach)
     if by_use:
@@ -155,7 +152,6 @@ def memory(request: PageRequest) -> Page:
         ("Tag", links("tag", [(one.name, one.name, one.count) for one in facets.tags[:_MOST_LINKS]])),
         ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
         ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
-        *((name.capitalize(), links(name, [])) for name in ("run", "task", "loop") if own[name]),
     ]
     context = {
         "rows": _rows(request, [one for _, one in shown]),
@@ -210,7 +206,7 @@ def title_of(record: Any) -> str:
 def subject_of(request: PageRequest, ref: str) -> tuple[str, str]:
     """Return the short id and title of an item; of a draft that has ended those of the decision that it was about."""
     try:
-        record: Any = request.reader.items.read([ref]).items[0].record
+        record = request.record(ref)
     except NotFound:
         return ref, ref
     if isinstance(record, Decision) and record.status != "draft" and record.key.endswith(DRAFT_SUFFIX):

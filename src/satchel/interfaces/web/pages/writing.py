@@ -1,9 +1,10 @@
-"""Writing of notes, rules and decisions: the forms, and the actions with their undoing."""
+"""Writing of messages, notes, rules and decisions: the forms, and the actions with their undoing."""
 
 from __future__ import annotations
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
+from satchel.find.kind import Kind
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import WITHDRAWN, Done, Page, PageRequest, action, edit_conflict, form_page, page
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
@@ -11,6 +12,7 @@ from satchel.keep.decisions.proposals import ends
 from satchel.keep.decisions.records import Decision, Value
 from satchel.keep.messages.service import EVERYONE
 
+_WITHDRAW = "/messages/{ref}/withdraw"
 _SAME = "Already decided like this; nothing was changed"
 
 _FORMS = {
@@ -36,6 +38,59 @@ def new(request: PageRequest) -> Page:
     (title, path, button), defaults = _FORMS.get(request.values.get("kind", ""), _FORMS["message"])
     fields = {name: request.values.get(name) or default for name, default in defaults.items()}
     return form_page(request, title, path, button, fields)
+
+
+@action("/messages", "Your message was sent", _WITHDRAW)
+def send(request: PageRequest) -> Done:
+    """Send a message to an agent, to the agents of a client, or to all."""
+    message = request.satchel.messages.send(
+        request.values.get("text", ""),
+        to=request.values.get("to", ""),
+        type=request.values.get("message_type") or "info",
+        priority=request.values.get("priority") or "medium",
+    )
+    return Done(message.ref)
+
+
+@action("/messages/{ref}/answer", "Your answer was sent", _WITHDRAW)
+def answer(request: PageRequest) -> Done:
+    """Answer a message, unless someone else has answered since the form was made."""
+    ref, answered_by = request.path["ref"], request.optional("answered_by")
+    try:
+        message = request.satchel.room.answer(ref, request.values.get("text", ""), answered_by=answered_by)
+    except Conflict:
+        number = getattr(request.record(ref), "answered_by", None)
+        if number is None or Kind.MESSAGE.ref(number) == answered_by:
+            raise
+        other = request.record(Kind.MESSAGE.ref(number))
+        theirs = {f"Answer of {name_for(request.login.author, other.sender or 'someone')}": other.message}
+        title, path = f"{ref} was answered in the meantime", f"/messages/{ref}/answer"
+        raise edit_conflict(request, title, theirs, path, "Send mine too", answered_by=other.ref) from None
+    return Done(message.ref, f"{request.here}/")
+
+
+@action(_WITHDRAW, "Withdrawn")
+def withdraw(request: PageRequest) -> Done:
+    request.satchel.corrections.retract(request.path["ref"])
+    return Done()
+
+
+@action("/messages/{ref}/read", "Marked as read", "/messages/{ref}/unread")
+def dismiss(request: PageRequest) -> Done:
+    """Mark a message as read."""
+    ref = request.path["ref"]
+    result = request.satchel.messages.mark_read([ref])
+    if result.unknown or result.foreign:
+        raise Conflict(f"{ref} was deleted or is not a message to you", "Nothing was changed")
+    return Done(ref)
+
+
+@action("/messages/{ref}/unread", "Marked as unread")
+def restore(request: PageRequest) -> Done:
+    ref = request.path["ref"]
+    if not request.satchel.messages.mark_unread([ref]):
+        raise Conflict(f"{ref} was not marked as read", "Nothing was changed")
+    return Done(ref)
 
 
 @action("/notes", "Saved", "/items/{ref}/retract", other="This note exists already; nothing was written")
@@ -110,7 +165,7 @@ def decline(request: PageRequest) -> Done:
 
 
 def _set_status(request: PageRequest, status: str, button: str) -> Done:
-    before = request.reader.items.read([request.path["ref"]]).items[0].record
+    before = request.record(request.path["ref"])
     if not isinstance(before, Decision):
         raise NotFound(f"{request.path['ref']} is not a decision", "Give a draft, such as d12")
     revision = request.number("revision")
