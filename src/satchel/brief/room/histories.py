@@ -175,11 +175,7 @@ def of_item(look: Look, kind: Kind, number: int) -> ItemHistory:
         raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
     corrections = tuple(
         ItemCorrection(
-            _ACTIONS[one.action],
-            one.agent,
-            one.reason,
-            None if one.heir is None else kind.ref(one.heir),
-            one.created_at,
+            _ACTIONS[one.action], one.agent, one.reason, kind.ref(one.heir) if one.heir else None, one.created_at
         )
         for one in log.of_item(look.transaction, kind, number)
     )
@@ -194,47 +190,35 @@ def of_item(look: Look, kind: Kind, number: int) -> ItemHistory:
         ((superseded_by,),) = look.rows(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", id=number)
         if superseded_by is not None:
             heir = None if superseded_by == number else kind.ref(superseded_by)
+    replaces = tuple(map(kind.ref, dict.fromkeys(row[0] for row in rows)))
     delivered = deliveries.of_item(look.transaction, look.project_id, kind, number, MOST_DELIVERIES)
-    return ItemHistory(
-        kind.ref(number),
-        corrections,
-        tuple(map(kind.ref, dict.fromkeys(row[0] for row in rows))),
-        heir,
-        tuple(
-            Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
-            for agent, uid, client, branch, at in delivered
-        ),
+    uses = tuple(
+        Delivered(agent, uid and uid.hex(), client, branch, at) for agent, uid, client, branch, at in delivered
     )
+    return ItemHistory(kind.ref(number), corrections, replaces, heir, uses)
 
 
 def briefings(look: Look, session: str | None, most: int) -> PastBriefings:
     """Return what was added to the context of a session, or of all, the latest first."""
     past = deliveries.past(look.transaction, look.project_id, session, most)
     numbers = grouped((KIND_OF[kind], number) for one in past for kind, number, _ in one.contents if kind in KIND_OF)
-    texts: dict[tuple[int, int], str] = {}
-    seqs: dict[tuple[int, int], int] = {}
+    texts: dict[tuple[Kind, int], str] = {}
+    seqs: dict[tuple[Kind, int], int] = {}
     for kind, items in numbers.items():
         there = look.rows(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
-        seqs |= {(kind.number, number): seq for number, seq in there}
+        seqs |= {(kind, number): seq for number, seq in there}
         lines = kept.display_texts(KINDS[kind], look.transaction, [number for number, _ in there])
-        texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
-    briefed = tuple(
-        PastBriefing(
-            one.agent,
-            None if one.session is None else one.session.hex(),
-            one.moment,
-            one.tokens,
-            tuple(
-                BriefedItem(KIND_OF[kind].ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
-                for kind, item, seq in one.contents
-                if kind in KIND_OF
-            ),
-            one.items,
-            one.delivered_at,
+        texts |= {(kind, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
+    briefed = []
+    for one in past:
+        contents = [(KIND_OF[kind], item, seq) for kind, item, seq in one.contents if kind in KIND_OF]
+        held = tuple(
+            BriefedItem(kind.ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
+            for kind, item, seq in contents
         )
-        for one in past
-    )
-    return PastBriefings(briefed, look.now)
+        uid = one.session.hex() if one.session else None
+        briefed.append(PastBriefing(one.agent, uid, one.moment, one.tokens, held, one.items, one.delivered_at))
+    return PastBriefings(tuple(briefed), look.now)
 
 
 def of_error(look: Look, number: int) -> ErrorHistory:
@@ -260,15 +244,8 @@ def of_error(look: Look, number: int) -> ErrorHistory:
         """,
         id=number,
     )
-    return ErrorHistory(
-        pattern,
-        words,
-        tuple(
-            ErrorReport(agent, task, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
-            for agent, task, fix, at in reports
-        ),
-        look.now,
-    )
+    met = tuple(ErrorReport(agent, task, fix and f"{SOLUTION_LETTER}{fix}", at) for agent, task, fix, at in reports)
+    return ErrorHistory(pattern, words, met, look.now)
 
 
 def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:

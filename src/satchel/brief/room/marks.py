@@ -43,7 +43,7 @@ _UNKNOWN_AUTHOR = "?"
 
 _MARK = """
     INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at)
-    VALUES (:project, :person, :kind, :item, :seq, :now)
+    VALUES (:project, :me, :kind, :item, :seq, :at)
     ON CONFLICT (person_id, kind, item_id) DO UPDATE SET
         created_at = excluded.created_at, seq = excluded.seq WHERE excluded.seq > seen.seq
 """
@@ -91,17 +91,7 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
         rows.append((_Thing(EVERYTHING, _BEFORE), *before))
     look.transaction.many(
         _MARK,
-        [
-            {
-                "project": look.project_id,
-                "person": look.number,
-                "kind": thing.kind,
-                "item": thing.item,
-                "seq": seq,
-                "now": at,
-            }
-            for thing, seq, at in rows
-        ],
+        [{**look.values, "kind": thing.kind, "item": thing.item, "seq": seq, "at": at} for thing, seq, at in rows],
     )
     for thing in things:
         if thing.item == 0:

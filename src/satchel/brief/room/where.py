@@ -72,19 +72,11 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
         steps += [(at, f"{one['command']} passed") for at, one in passed.get(number, ())]
         steps += [(turn_ended + 1, "got another prompt")] if turn_ended is not None and seen_at > turn_ended else []
         spans = _spans([at for at in (*signs, last) if began <= at], max(created, began), last)
-        days.append(
-            SessionDay(
-                uid.hex(),
-                agent,
-                client,
-                _without(idle.get(number, ()), spans),
-                turn_ended if is_idle else None,
-                _merged(marks.get(number, ())),
-                tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
-                _last_step(marks.get(number, ()), steps),
-                tuple(idle.get(number, ())),
-            )
-        )
+        own, pauses = marks.get(number, ()), tuple(idle.get(number, ()))
+        worked, idle_at = _without(pauses, spans), turn_ended if is_idle else None
+        held = tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path)))
+        last_step = _last_step(own, steps)
+        days.append(SessionDay(uid.hex(), agent, client, worked, idle_at, _merged(own), held, last_step, pauses))
     return tuple(days)
 
 
@@ -163,17 +155,10 @@ def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: lis
 
 
 def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[int]) -> ClaimBar:
-    until = details["until"]
-    return ClaimBar(
-        details["path"],
-        details.get("worktree"),
-        details["began"],
-        min(at, until),
-        until,
-        "ended" if details.get("by") else "expired" if kind == events.EXPIRY else "released",
-        details.get("reason"),
-        tuple(extended),
-    )
+    until, began, reason = details["until"], details["began"], details.get("reason")
+    end = "ended" if details.get("by") else "expired" if kind == events.EXPIRY else "released"
+    tree, ended = details.get("worktree"), min(at, until)
+    return ClaimBar(details["path"], tree, began, ended, until, end, reason, tuple(extended))
 
 
 # the session, the item's number, what its line begins with, its text (of a decision maybe a number), and the time
