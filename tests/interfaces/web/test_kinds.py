@@ -18,8 +18,8 @@ from satchel import Satchel, open_satchel
 from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages import PLACES
-from satchel.interfaces.web.pages.memory import KEPT, NAMES
-from satchel.interfaces.web.rendering import brief, visible
+from satchel.interfaces.web.pages.memory import KEPT
+from satchel.interfaces.web.rendering import NAMES, brief, visible
 
 HERE = "/p/project/"
 LISTS = (*(path.strip("/") for path, _, _ in PLACES), "proposals", *(f"memory?kind={one}" for one in KEPT))

@@ -173,12 +173,10 @@ def of_item(look: Look, kind: Kind, number: int) -> ItemHistory:
     """Return the history of an item."""
     if not look.rows(f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project", id=number):
         raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
-    corrections = tuple(
-        ItemCorrection(
-            _ACTIONS[one.action], one.agent, one.reason, kind.ref(one.heir) if one.heir else None, one.created_at
-        )
-        for one in log.of_item(look.transaction, kind, number)
-    )
+    corrections = []
+    for one in log.of_item(look.transaction, kind, number):
+        heir = None if one.heir is None else kind.ref(one.heir)
+        corrections.append(ItemCorrection(_ACTIONS[one.action], one.agent, one.reason, heir, one.created_at))
     if kind is Kind.PACKAGE:
         replaced = f"SELECT id FROM {kind.table} WHERE superseded_by = :id"
     else:
@@ -195,7 +193,7 @@ def of_item(look: Look, kind: Kind, number: int) -> ItemHistory:
     uses = tuple(
         Delivered(agent, uid and uid.hex(), client, branch, at) for agent, uid, client, branch, at in delivered
     )
-    return ItemHistory(kind.ref(number), corrections, replaces, heir, uses)
+    return ItemHistory(kind.ref(number), tuple(corrections), replaces, heir, uses)
 
 
 def briefings(look: Look, session: str | None, most: int) -> PastBriefings:

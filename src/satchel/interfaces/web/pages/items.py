@@ -8,8 +8,8 @@ from typing import Any
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
-from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
+from satchel.interfaces.web.pages.memory import KEPT, flags_of, row_of, title_of
+from satchel.interfaces.web.rendering import NAMES, ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
     WITHDRAWN,
     Done,
@@ -106,13 +106,11 @@ def item(request: PageRequest) -> Page:
     context = data | {
         "item": one,
         "draft": next((need for need in needs if need.kind == "draft" and need.ref == one.ref), None),
-        "kind": NAMES.get(one.kind, (one.kind, one.kind)),
         "title": title,
         "heading": _heading(one, title),
         "row": row_of(request, one, None if one.kind == _SOLUTION else flags_of(request, [one.ref]).get(one.ref)),
         "has_text": has_text,
         "text": part,
-        "why": str(getattr(one.record, "rationale", None) or ""),
         "before": f"{here}?offset={max(0, first - WHOLE)}" if first else None,
         "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
         "characters": len(text),

@@ -15,7 +15,7 @@ from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import counted
-from satchel.interfaces.web.rendering import name_for, on_page
+from satchel.interfaces.web.rendering import NAMES, name_for, on_page
 from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import DRAFT_SUFFIX, Decision
@@ -28,19 +28,6 @@ from satchel.keep.listing import NO_MATCH
 from satchel.keep.messages.records import Message
 from satchel.keep.names import is_persons
 from satchel.keep.patterns.records import ErrorPattern
-
-NAMES = {
-    "constraint": ("Rule", "Rules"),
-    "decision": ("Decision", "Decisions"),
-    "error_pattern": ("Error", "Errors and fixes"),
-    "entry": ("Note", "Notes"),
-    "package": ("Package", "Packages"),
-    "strategy": ("Strategy", "Strategies"),
-    "message": ("Message", "Messages"),
-    "file_change": ("Edit", "Edits"),
-    "solution": ("Fix", "Fixes"),
-}
-"""The names of one and of several items of a kind."""
 
 KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
 _STATES = (
@@ -133,44 +120,30 @@ def memory(request: PageRequest) -> Page:
         some = [Link(word, at(**{name: value}), own[name] == value, count) for value, word, count in options if word]
         return [one._replace(address=at(**{name: ""})) if one.is_current else one for one in [*chosen_one, *some]]
 
-    groups = [
-        (
-            "Kind",
-            links("kind", [("", "All", facets.total), *((kind, NAMES[kind][1], kinds_of.get(kind)) for kind in KEPT)]),
-        ),
-        (
-            "State",
-            links(
-                "status",
-                [
-                    (state, word, states.get(name))
-                    for state, word, name in _STATES
-                    if state not in _FLAGS or states.get(name) or state == own["status"]
-                ],
-            ),
-        ),
-        ("Tag", links("tag", [(one.name, one.name, one.count) for one in facets.tags[:_MOST_LINKS]])),
-        ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
-        ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
-    ]
+    shown_states = [one for one in _STATES if one[0] not in _FLAGS or states.get(one[2]) or one[0] == own["status"]]
+    names = {"tag": facets.tags, "file": facets.files, "author": facets.authors}
+    groups = {
+        "Kind": links("kind", [("", "All", facets.total), *((one, NAMES[one][1], kinds_of.get(one)) for one in KEPT)]),
+        "State": links("status", [(state, word, states.get(name)) for state, word, name in shown_states]),
+        **{
+            name.capitalize(): links(name, [(one.name, one.name, one.count) for one in some[:_MOST_LINKS]])
+            for name, some in names.items()
+        },
+    }
     context = {
         "rows": _rows(request, [one for _, one in shown]),
-        "names": NAMES,
         "results": results,
         # the page has filters of its own, and a link that leaves them out
         "notes": [note for note in results.notes if not note.startswith(NO_MATCH)],
-        "facets": [group for group in groups if group[1]],
-        "total": facets.total,
+        "groups": {title: some for title, some in groups.items() if some},
+        "facets": facets,
         "counts": states,
-        "progress": facets.progress,
         "hides": hides,
         "values": values,
-        "query": query or "",
         "named": request.item_page(query) if query and is_ref(query) else None,
         "older": at(offset=last) if last < results.total else None,
         "newer": at() if first else None,
         "anywhere": at(kind="", author="", file="", tag="", sort="", status="all"),
-        "by_use": by_use,
     }
     data = {"facets": facets, **fields_of(results, "results")}
     return Page(f"Memory of {request.project.name}", "memory.html", context, data, "/memory")
@@ -271,20 +244,11 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
         if request.login.author in flags.confirmed_by:
             action = None
     at = next((at for name in ("last_seen", "updated_at", "created_at") if (at := getattr(record, name, None))), None)
-    line = getattr(record, "line", None)
-    file = getattr(record, "file", None) or ""
-    return ItemRow(
-        item.ref,
-        item.kind,
-        title_of(record),
-        chip,
-        tuple(filter(None, facts)),
-        f"{file}:{line}" if file and line else file,
-        at,
-        None if request.project.read_only else action,
-        is_gone,
-        None if found is None or not found.score else found.snippet,
-    )
+    line, file = getattr(record, "line", None), getattr(record, "file", None) or ""
+    place, line_facts = f"{file}:{line}" if file and line else file, tuple(filter(None, facts))
+    action = None if request.project.read_only else action
+    snippet = None if found is None or not found.score else found.snippet
+    return ItemRow(item.ref, item.kind, title_of(record), chip, line_facts, place, at, action, is_gone, snippet)
 
 
 def flags_of(request: PageRequest, refs: Sequence[str]) -> dict[str, Flags]:
