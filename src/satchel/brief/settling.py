@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused, SatchelError
 from satchel.base.machine import caller_elsewhere
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.announcements import announcer
-from satchel.brief.room.records import Settled, SettledProposal
 from satchel.brief.room.service import Room
 from satchel.keep.corrections.service import Corrections
 from satchel.keep.decisions.records import KEEP, Decision
@@ -25,6 +25,32 @@ if TYPE_CHECKING:
     from satchel.keep.projects import Workplace
 
 _ASK = "Ask your user to run `satchel status`, which lists what waits, in a terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class SettledProposal:
+    """A proposal that a person accepted or rejected.
+
+    Attributes:
+        ref: what names it.
+        item: the short id of what it became or was, or None.
+        is_left_out: whether nothing was decided, since only a person who names it accepts it.
+    """
+
+    ref: str
+    item: str | None
+    text: str
+    notes: tuple[str, ...] = ()
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The proposals that a person accepted or rejected, and those that failed, each with the reason."""
+
+    accepted: bool
+    items: tuple[SettledProposal, ...]
+    failed: tuple[tuple[str, str], ...] = ()
 
 
 class Settling:

@@ -144,32 +144,6 @@ class MarkedSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class SettledProposal:
-    """A proposal that a person accepted or rejected.
-
-    Attributes:
-        ref: what names it.
-        item: the short id of what it became or was, or None.
-        is_left_out: whether nothing was decided, since only a person who names it accepts it.
-    """
-
-    ref: str
-    item: str | None
-    text: str
-    notes: tuple[str, ...] = ()
-    is_left_out: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The proposals that a person accepted or rejected, and those that failed, each with the reason."""
-
-    accepted: bool
-    items: tuple[SettledProposal, ...]
-    failed: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Reached:
     """The cursor of a project, which changes with every change and event."""
 
