@@ -9,9 +9,10 @@ rationale follows below. A text value is a JSON string.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from satchel.base.clock import year_of
+from satchel.base.line_diff import matching_lines
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import (
@@ -37,6 +38,8 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
+_LONG, _AROUND = 120, 4
+"""From so many characters on, the words that changed are shown with so many others around them."""
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
@@ -107,7 +110,7 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
             line += f", a draft: briefed as proposed; {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:
-            before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
+            before = _state_text(decision.replaced, decision, who=True)
             at = when or lists.in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
@@ -170,6 +173,28 @@ def _shortened_value(value: Value) -> str:
     return json_line(value)
 
 
+def _changed_words(old: str, new: str) -> str | None:
+    # as `git diff --word-diff` writes it; None where a text is short, or little of it stayed
+    before, after = old.split(), new.split()
+    same = matching_lines(before, after) if len(old) > _LONG else []
+    if 2 * len(same) <= len(before):
+        return None
+    words: list[str] = []
+    changes: list[int] = []
+    at = new_at = 0
+    for match, new_match in [*same, (len(before), len(after))]:
+        gone, come = " ".join(before[at:match]), " ".join(after[new_at:new_match])
+        if gone or come:
+            changes.append(len(words))
+            words.append(f"[-{gone}-]" * bool(gone) + f"{{+{come}+}}" * bool(come))
+        words += before[match : match + 1]
+        at, new_at = match + 1, new_match + 1
+    near = {place + step for place in changes for step in range(-_AROUND, _AROUND + 1)}
+    return " ".join(
+        word if place in near else "…" for place, word in enumerate(words) if place in near or place - 1 in near | {-1}
+    )
+
+
 class _StateText(NamedTuple):
     line: str
     below: tuple[str, ...]
@@ -179,12 +204,13 @@ def _state_text(
     state: Decision | DecisionState,
     above: Decision | DecisionState | None,
     *,
-    value: Callable[[Value], str] = json_line,
     who: bool = False,
 ) -> _StateText:
     parts = [f"revision {state.revision}"]
     if above is None or json_line(state.value) != json_line(above.value):
-        parts[0] += f": {value(state.value)}"
+        changed = None if above is None else _changed_words(str(state.value), str(above.value))
+        whole = _shortened_value(state.value) if who else json_line(state.value)
+        parts[0] += f": {whole if changed is None else f'changed in {quoted(changed)}'}"
     cells = _cells(state)
     others = (None, None, None, None) if above is None else _cells(above)
     if who:

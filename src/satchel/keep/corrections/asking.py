@@ -65,17 +65,8 @@ def dispute(
 
 
 def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
-    number = messages.post(
-        transaction,
-        project_id,
-        sender_id=by.agent,
-        to_id=to,
-        type="request",
-        priority="high",
-        text=text,
-        now=by.now,
-        retention=work.retention,
-    )
+    place = (transaction, project_id, text, by.now, work.retention)
+    number = messages.post(*place, sender=by.agent, to=to, type="request", priority="high")
     return Kind.MESSAGE.ref(number)
 
 
