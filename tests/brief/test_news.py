@@ -110,6 +110,7 @@ def test_a_verdict_answers_the_request_for_it(satchel: Satchel) -> None:
     satchel.entries.write("review_verdict", {"passed": True, "change": "f2"}, agent="ann")
     (message,) = satchel.messages.inbox(agent="ben").messages
     assert (message.reply_to, message.thread) == (asked.id, asked.id)
+    assert "m1 request by ben to all answered by m3: please review f1 to f2" in satchel.brief(agent="dan").text
     satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="cat")
     assert satchel.messages.inbox(agent="ben").messages[0].reply_to is None
 

@@ -168,10 +168,6 @@ def tell_authors(
     return notes
 
 
-# How many of an author's open requests are searched for the one that a verdict answers.
-_MOST_REQUESTS = 20
-
-
 def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:
     # the open request in which an author names a change that is judged now, and its thread
     rows = transaction.all(
@@ -179,7 +175,7 @@ def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set
         SELECT m.id, COALESCE(m.thread_id, m.id), m.message FROM agent_messages m
         WHERE m.project_id = :project AND m.from_agent_id = :author AND m.type = {_REQUEST} AND m.expires_at > :now
             AND NOT EXISTS (SELECT 1 FROM agent_messages a WHERE a.reply_to = m.id)
-        ORDER BY m.id DESC LIMIT {_MOST_REQUESTS}
+        ORDER BY m.id DESC LIMIT {_MOST_CHANGES}
         """,
         {"project": writer.project_id, "author": author, "now": writer.now},
     )

@@ -56,10 +56,7 @@ class News(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A row of ``_BINDING``: a new or changed rule or decision; ``of_agents`` counts agents' rules delivered before.
-
-    ``is_new`` is 0 for what the agent was shown before.
-    """
+    """A row of ``_BINDING``: a new or changed rule or decision; ``of_agents`` counts agents' rules delivered before."""
 
     kind: int
     number: int
@@ -216,8 +213,7 @@ def _skipped(
     return skipped
 
 
-_SET_BEFORE = 2
-"""Marks a decision that the agent was not shown yet, but that others may know."""
+_SET_BEFORE = 2  # new to the agent, but not the first value of the decision
 
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
 _OF_HOST = """
@@ -347,7 +343,7 @@ def _about_item(one: _Item) -> News:
     elif one.is_rule:
         what = _RULE_NOW[one.confirmation] if one.is_live else f"was retracted {who}{why}"
         line = f"{ref} {what}: {file_news.quote(text)}"
-    elif one.is_new and one.is_new != _SET_BEFORE:
+    elif one.is_new not in {0, _SET_BEFORE}:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
         now = f"is now {value_now}, set" if one.is_live else "was ended"

@@ -87,8 +87,8 @@ def test_of_a_long_text_the_words_that_changed_are_shown() -> None:
     before = DecisionState(1, old, "active", "1.0.0", None, (), (), None, None, NEW_YEAR, NEW_YEAR + 5)
     now = decision(value=new, revision=2, replaced=before)
     changed = (
-        'changed in "… word16 word17 word18 word19 [-word20-]{+other one+} word21 word22 word23 word24 '
-        '… word36 word37 word38 word39 {+last+}"'
+        'changed in "… word17 word18 word19 [-word20-] {+other one+} word21 word22 word23 '
+        '… word37 word38 word39 {+last+}"'
     )
     assert f"; was revision 1: {changed} by -" in set_text([now])
     history = history_text(DecisionHistory(now, Page((before,), 1, 0, 20))).split("\n")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from satchel.base.clock import year_of
-from satchel.base.line_diff import matching_lines
+from satchel.base.line_diff import unified_diff
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import (
@@ -38,8 +39,8 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
-_LONG, _AROUND = 120, 4
-"""From so many characters on, the words that changed are shown with so many others around them."""
+_LONG = 120
+"""Of a text with more characters, an earlier state shows the words that changed."""
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
@@ -99,15 +100,11 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if is_unchanged and when is not None:  # people may have asked for the value
             line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
         where = ", ".join(decision.paths) if decision.paths else "everywhere"
-        if not is_unchanged and decision.status == "deprecated":
-            line += ", ended: it binds nobody"
-        if not is_unchanged and decision.status == "active":
-            line += f"; binds {where}"
         if decision.status == "draft":
             way = f"it binds {where} once another, who agrees, sets status=active"
-            if PROPOSED in decision.notes:
-                way = PROPOSED
-            line += f", a draft: briefed as proposed; {way}"
+            line += f", a draft: briefed as proposed; {PROPOSED if PROPOSED in decision.notes else way}"
+        elif not is_unchanged:
+            line += f"; binds {where}" if decision.status == "active" else ", ended: it binds nobody"
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, who=True)
@@ -175,24 +172,15 @@ def _shortened_value(value: Value) -> str:
 
 def _changed_words(old: str, new: str) -> str | None:
     # as `git diff --word-diff` writes it; None where a text is short, or little of it stayed
-    before, after = old.split(), new.split()
-    same = matching_lines(before, after) if len(old) > _LONG else []
-    if 2 * len(same) <= len(before):
+    if len(old) <= _LONG:
         return None
-    words: list[str] = []
-    changes: list[int] = []
-    at = new_at = 0
-    for match, new_match in [*same, (len(before), len(after))]:
-        gone, come = " ".join(before[at:match]), " ".join(after[new_at:new_match])
-        if gone or come:
-            changes.append(len(words))
-            words.append(f"[-{gone}-]" * bool(gone) + f"{{+{come}+}}" * bool(come))
-        words += before[match : match + 1]
-        at, new_at = match + 1, new_match + 1
-    near = {place + step for place in changes for step in range(-_AROUND, _AROUND + 1)}
-    return " ".join(
-        word if place in near else "…" for place, word in enumerate(words) if place in near or place - 1 in near | {-1}
-    )
+    before, after = ("\n".join([*text.split(), ""]) for text in (old, new))
+    lines = unified_diff(before, after).splitlines()
+    if not lines or 2 * sum(line[0] == "-" for line in lines) >= len(old.split()):
+        return None
+    runs = ((sign, " ".join(line[1:] for line in run)) for sign, run in groupby(lines, lambda line: line[0]))
+    marks = {" ": "{}", "-": "[-{}-]", "+": "{{+{}+}}", "@": "…"}
+    return " ".join(marks[sign].format(words) for sign, words in runs)
 
 
 class _StateText(NamedTuple):

@@ -101,9 +101,7 @@ def _audience(entry: Entry) -> str:
     if entry.type == "scratchpad":
         return f"shown to whoever continues this {of_work or 'work'}"
     if entry.type in {"review_issue", "review_verdict"}:
-        if of_work:
-            return f"shown to whoever works on this {of_work}"
-        return "shown in searches"
+        return f"shown to whoever works on this {of_work}" if of_work else "shown in searches"
     return f"shown in briefings{' as an open bug' if entry.type == 'bug' else ''}, searches"
 
 

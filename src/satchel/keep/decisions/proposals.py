@@ -111,8 +111,7 @@ def accept_ref(ref: str, revision: int | None) -> str:
 
 _SAME_HOUR_MS = 3_600_000
 _WHOLE_CHARS = 1_000
-_SHORT_CHARS = 120
-"""A longer value that another replaces is not repeated: the answer shows which of its words changed."""
+_SHORT_CHARS = 120  # of a longer value the answer shows the words that changed
 
 
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
