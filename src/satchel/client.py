@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -148,7 +148,7 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_fixed)
+        return Files(self.workplace, partial(_close_fixed, self.workplace))
 
     @cached_property
     def messages(self) -> Messages:
