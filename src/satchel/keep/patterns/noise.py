@@ -35,13 +35,15 @@ _FORMS = (
     ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
     # rustc: the types are in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
-    ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*|^ *(?:-->|:::) .*$", ""),
+    ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*", ""),
     # a compiler's and linter's notes
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
     ("location:", r"^ *location: .*$", ""),
     ("  Stop.", r"\.  Stop\.$", ""),
+    # the properties of an object
+    ("\n}", r"^ {2}\w+: .*\n(?: {2}[\w\]}].*\n| {3,}.*\n){0,60}?\}$", ""),
     # pydantic's value
     ("input_value=", r", input_value=.{0,300}?, input_type=\w+", ""),
     # a list of files below a headline
@@ -64,7 +66,8 @@ _FORMS = (
     ("Require stack:", r"^Require stack:\n(?:- .*\n)*|^ *requireStack: \[(?:[^\]\n]*\n){0,40}?.*\].*$", ""),
     ("\nresolve '", r"^resolve '.*\n(?:.+\n)*", ""),
     # linters that put the rule before the message, and Kotlin
-    (".py:", r"^\S{1,300}:\d+:\d+: ([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    (".py:", r"^(?:\S{1,300}:\d+:\d+: )?([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    ("--> ", r"^ *(?:-->|:::) \S+:\d+.*$", ""),
     ("e: ", r"^e: (?:file://)?\S{1,300}:\d+:\d+:? ", "error: "),
     # Maven, and servers by their addresses
     ("find artifact", r"^.*(Could not find artifact \S+?)(?::\d[\w.-]*)? (?:in|\().*$", r"error: \1"),
@@ -93,8 +96,10 @@ _FORMS = (
 VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
-    (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
+    (" line ", r" (?:at|in) \S{1,300}(?: on)? line \d+(?:, col(?:umn)? \d+)?[.:]?(?=\s|$)", ""),
     ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
+    ("", r"^[^\s:]{1,300}\.(?!so\b)\w{1,8}: (?=[^\n]*['\"`]|(?:\S+ ){5}\S)", ""),
+    ("", r" ?[(\[][^\s()\[\]:]{1,300}\.\w{1,8}(?::\d+){1,2}[)\]]", ""),
     (".o:", r"(?<!\S)[^\s:()]{1,300}\.o:(?:\([^()\n]{0,200}\):?|[^\s:]{1,300}:\d+:) ?", ""),
     (
         " in ",
@@ -141,7 +146,7 @@ _SECTIONS = ("--- stderr\n", " lines of output]\n")  # lines below which a wrapp
 # beginnings of lines that only report that something else failed
 _WRAPPERS = (
     *("Execution failed for task", "A problem occurred", "Could not determine the dependencies", "exit code: "),
-    *("A failure occurred while executing", "Build failed with an exception", "Compilation error. See"),
+    *("A failure occurred while executing", "Build failed ", "Compilation error. See"),
     *("Could not compile settings file", "Could not compile build file", "failed to run custom build command"),
     *("process didn't exit success", "failed to push some refs", "subprocess-exited-with-error"),
     *("metadata-generation-failed", "failed-wheel-build", "Encountered error while", "Lifecycle script"),
@@ -158,6 +163,14 @@ _wrapping = lazy_regex(
     r"|.{0,60}\baborted (?:at|due to)\b"
     r"|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
+
+
+# a command's status, which says nothing if anything else is said
+_EXIT = (
+    r".{0,200}\b(?i:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?|returned(?: exit)? (?:code|status)|rc|FAIL code)"
+    r"[:=]? ?\d{1,3}(?:[).]{0,2}$| \(|.{0,80} pid=)"
+)
+_exit = lazy_regex(_EXIT)
 
 
 def rewritten(text: str, forms: Iterable[tuple[str, str, str]]) -> str:
@@ -182,10 +195,14 @@ def plain(text: str) -> str:
 
 
 def is_wrapping(line: str) -> bool:
-    bare = line.lstrip(" \t>│×●|+")
+    bare = line.lstrip(" \t>│×✖●|+").removeprefix("x ")
     if bare[:6].lower() in {"error:", "[error"}:
         bare = bare[6:].lstrip("]: ")
     return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None
+
+
+def is_exit(line: str) -> bool:
+    return _exit().match(line) is not None
 
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
@@ -270,7 +287,7 @@ _npm = lazy_regex(
 
 # log levels, and the prefixes of lower-case ones
 _LEVELS = (
-    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "PANIC", "FATAL"),
+    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "ALERT", "PANIC", "FATAL"),
     "level=",
 )
 
@@ -305,7 +322,7 @@ def _logged() -> re.Pattern[str]:
         rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
         rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
         rf"|\[{stamp}: {level}/\w{{1,40}}\] (?:\w{{1,20}}: )?|{level} {{1,4}}\[[\w.]{{1,80}}\] "
-        rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
+        rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?|\(\d{{1,7}}\) : )?"
         rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
 
@@ -333,7 +350,7 @@ _BEGINS = (
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
     *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Thread ID: ", "```", "Require stack:"),
     *("From ", "Auto-merging ", "? ", "Gem files will remain", "current directory: "),
-    *("requireStack: ", "Unable to find image", "Status: "),
+    *("requireStack: ", "Unable to find image", "Status: ", "nox > "),
 )
 
 # lines that report progress
@@ -355,12 +372,11 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     tails = (
         # closing lines of tools
         r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b"
-        r"|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
+        r"|(?!\S{1,80}Error: )" + _EXIT + r"|\d{1,3}$"
         r"|.{0,200}\b(?:exiting now|due to previous errors)$"
         r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|In \S{1,300} line \d+:$|!{4}"
         r"|\[Pipeline\] |={4,200}(?!=*>)|[Ww]arning (?=\S)|Finished: "
-        r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
-        r"(?:error: )?exit status \d",
+        r"|.{1,80}\.{3}Failed$|- hook id: |.{1,40} failed :\(",
         r"error: command '[^']*' failed with exit",
         r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
@@ -371,7 +387,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
         r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
         r"|\d{1,5} (?:problems?|actionable tasks?)\b"
-        r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
+        r"|\s*\d+ (?:Warning|Error)\(s\)|(?:✖ {1,4})?(?:[Ff]ound )?\d+ (?:problem|error|warning)s?\b|To \S+$",
         # npm and node
         r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
         r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
@@ -382,7 +398,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
         r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
-        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
+        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}(?:> )?\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
         r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
         r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
