@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,8 +29,8 @@ from satchel.store.trust import Trust
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from satchel.brief.briefing import Briefing, Briefings
-    from satchel.brief.briefing.records import BriefingRequest
+    from satchel.brief.briefing.records import Briefing, BriefingRequest
+    from satchel.brief.briefing.service import Briefings
     from satchel.brief.learning import Learning
     from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
@@ -126,7 +126,7 @@ class Satchel:
     notices: Notices = _service("satchel.brief.notices:Notices")
     room: Room = _service("satchel.brief.room.service:Room")
     settling: Settling = _service("satchel.brief.settling:Settling", takes_config=True)
-    briefings: Briefings = _service("satchel.brief.briefing:Briefings", takes_config=True)
+    briefings: Briefings = _service("satchel.brief.briefing.service:Briefings", takes_config=True)
     moments: Moments = _service("satchel.brief.moments:Moments", takes_config=True)
     working: Working = _service("satchel.brief.working.service:Working", takes_config=True)
 
@@ -148,7 +148,7 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_fixed)
+        return Files(self.workplace, partial(_close_fixed, self.workplace))
 
     @cached_property
     def messages(self) -> Messages:
@@ -197,7 +197,7 @@ class Satchel:
         )
 
     def brief(self, role: str | None = None, **request: Unpack[BriefingRequest]) -> Briefing:
-        """Make a briefing: :meth:`satchel.brief.briefing.Briefings.brief`."""
+        """Make a briefing: :meth:`satchel.brief.briefing.service.Briefings.brief`."""
         return self.briefings.brief(role, **request)
 
     def interrupter(self) -> Callable[[], None]:

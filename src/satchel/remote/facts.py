@@ -14,7 +14,7 @@ from satchel.base.errors import InvalidInput, Refused, SatchelError, system_erro
 from satchel.base.file_checks import is_inside
 from satchel.base.git_files import read_head
 from satchel.base.machine import telling
-from satchel.base.project_paths import canonical_path, ignores_letter_case
+from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name
 from satchel.base.wire import error_fields, packed, unpacked
 from satchel.keep.names import check_file
@@ -42,7 +42,7 @@ class Facts:
         """Return the facts for every call: the program's processes, and its checkout."""
         root = self._here.files_root
         head = [] if self._caller is None else [fact(read_head, root)]
-        return [*self._of_processes(), *head, *([] if root is None else [fact(ignores_letter_case, root)])]
+        return [*self._of_processes(), *head]
 
     def _of_processes(self) -> list[Fact]:
         process, until, facts = self._kept
@@ -129,21 +129,15 @@ def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
 
 
 def _claimed(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
-    from satchel.keep.files.places import MAX_COUNTED, count_files, place_named, tree_of
+    from satchel.keep.files.places import place_named, tree_of
 
-    tree, counted, value = tree_of(here), 0, arguments[name]
+    tree, value = tree_of(here), arguments[name]
     is_list = isinstance(value, (list, tuple))
     texts = value if is_list else list(value) if isinstance(value, dict) else [value]
     for number, text in enumerate(texts[:_MOST]):
         field = f"{name}[{number}]" if is_list else name
         with suppress(InvalidInput):  # the server reports it too
-            one = fact(place_named, tree, check_name(text, field), field)
-            yield from _with_disk(tree, one)
-            place = _answer(one)
-            if place is not None and place.is_folder and counted < MAX_COUNTED:
-                count = fact(count_files, tree, place)
-                counted += _answer(count) or 0
-                yield count
+            yield from _with_disk(tree, fact(place_named, tree, check_name(text, field), field))
 
 
 def _file(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:

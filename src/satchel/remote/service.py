@@ -22,7 +22,7 @@ from satchel.remote.calls import NOTHING, RECORD, SERVED, TIMED, Calls
 from satchel.remote.connection import Connection
 
 if TYPE_CHECKING:
-    from satchel.brief.briefing import Briefing
+    from satchel.brief.briefing.records import Briefing
     from satchel.consult.service import Consulting
     from satchel.remote.where import Server
     from satchel.store.engine import Engine

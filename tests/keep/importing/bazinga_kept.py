@@ -19,7 +19,7 @@ def counts(result: Imported) -> dict[str, tuple[int, int, int, int, int]]:
 
 def the_pattern(satchel: Satchel) -> ErrorPattern:
     """Return the only error there is."""
-    (pattern,) = satchel.patterns.find(status="all").patterns
+    (pattern,) = satchel.patterns.find(status="all").items
     return pattern
 
 

@@ -73,14 +73,14 @@ def test_everything_of_bazinga_comes_field_by_field(satchel: Satchel, database: 
         "requirements_engineer",
         ("developer", "qa_expert"),
     )
-    (pattern,) = satchel.patterns.find().patterns
+    (pattern,) = satchel.patterns.find().items
     assert (pattern.error_type, pattern.message, pattern.lang) == (
         "ConnectionError",
         "cannot reach the cache",
         "python",
     )
     assert [(one.text, one.confidence) for one in pattern.solutions] == [("start redis", 5)]
-    (strategy,) = satchel.strategies.find().strategies
+    (strategy,) = satchel.strategies.find().items
     assert (strategy.topic, strategy.insight) == ("general", "queue writes and replay them")
     notes = [(one.type, one.agent, one.task_id) for one in satchel.entries.read(order="asc").items]
     assert sorted(notes, key=str) == sorted(

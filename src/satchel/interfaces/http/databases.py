@@ -35,11 +35,7 @@ def name_of(store: str) -> str:
 
 
 def configuration_file(named: Path | None) -> Path:
-    """Return the configuration file with the databases: the operator's choice, else the user's own file.
-
-    Raises:
-        InvalidInput: there is no such file.
-    """
+    """Return the configuration file with the databases: the operator's choice, else the user's own file."""
     if named is None:
         return config_folder() / FILE_NAME
     if not named.is_file():
@@ -48,33 +44,18 @@ def configuration_file(named: Path | None) -> Path:
 
 
 class Databases:
-    """The databases of one server.
-
-    Args:
-        file: the configuration, with tables ``[databases.NAME]`` of ``url`` and optional ``schema``, ``role`` and
-            ``password_file``.
-    """
+    """The databases of one server."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._tables: Mapping[str, object] | None = None
 
     def every(self) -> dict[str, Address]:
-        """Return the addresses of all databases by name.
-
-        Raises:
-            InvalidInput: a table is malformed.
-            Refused: a password is readable by others.
-        """
+        """Return the addresses of all databases by name."""
         return {name: self.address(name) for name in self._known()}
 
     def address(self, name: str) -> Address:
-        """Return the address of a database, with its password.
-
-        Raises:
-            InvalidInput: no table has this name, or it is malformed.
-            Refused: the password is readable by others.
-        """
+        """Return the address of a database, with its password."""
         known = self._known()
         if name not in known:
             close = nearest(name, known)

@@ -11,7 +11,7 @@ from satchel.interfaces.text.lists import note_lines
 from satchel.interfaces.text.parts import counted, value_text
 
 if TYPE_CHECKING:
-    from satchel.brief.room.records import Settled
+    from satchel.brief.settling import Settled
     from satchel.keep.documents.block import Block
     from satchel.keep.shared import records
     from satchel.keep.shared.folder import Problem
