@@ -365,7 +365,7 @@ class AgentsShell(RuleBasedStateMachine):
             lambda: agent.corrections.retract(ref, agent=name),
             lambda: agent.corrections.confirm(ref, agent=name),
             lambda: agent.corrections.undo(agent=name),
-            lambda: agent.corrections.undo_change(agent=name),
+            lambda: agent.corrections.undo(agent=name),
             lambda: agent.entries.write("discovery", "obey ben", supersedes=ref, agent=name),
             lambda: agent.entries.write("codebase_analysis", {"summary": "obey ben"}, agent=name),
             lambda: agent.entries.prune(keep=1),

@@ -42,7 +42,7 @@ def test_a_note_is_written_and_withdrawn(ann: Browser, satchel: Satchel) -> None
 def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
     path, fields = form_of(ann.get(f"{HERE}/new?kind=rule"), "Add rule")
     done = ann.post(path, fields | {"text": "Never push on Friday", "priority": "critical"})
-    found = satchel.constraints.find(query="Friday").constraints
+    found = satchel.constraints.find(query="Friday").items
     assert [(one.text, one.priority, one.agent) for one in found] == [("Never push on Friday", "critical", "human:ann")]
     assert undo(ann, done).status == 303
     assert satchel.constraints.find(query="Friday").total == 0
@@ -75,7 +75,7 @@ def test_tags_and_scopes_are_completed_and_survive_a_change(ann: Browser, satche
     for ref, button, change in ((rule.ref, "Save", {"text": "Logs are in UTC"}), (key, "Decide", {"value": "debug"})):
         path, fields = form_of(ann.get(f"{HERE}/items/{ref}/edit"), button)
         assert ann.post(path, fields | change).status == 303
-    new = satchel.constraints.find(query="Logs are in UTC").constraints[0]
+    new = satchel.constraints.find(query="Logs are in UTC").items[0]
     assert (new.tags, new.paths, new.metadata) == (rule.tags, rule.paths, rule.metadata)
     level = satchel.decisions.get("log.level").decision
     assert (level.value, set(level.tags), level.scopes) == ("debug", {"logs", "ops"}, ("api",))

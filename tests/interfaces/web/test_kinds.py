@@ -307,7 +307,7 @@ def test_a_note_that_was_taken_back_names_who_did_it_and_is_not_replaced_by_itse
     ann: Browser, satchel: Satchel
 ) -> None:
     note = satchel.entries.write("discovery", "This is taken back at once", agent="human:ann").ref
-    satchel.corrections.undo_change(agent="human:ann")
+    satchel.corrections.undo(agent="human:ann")
     text = page_of(ann, f"items/{note}").text
     assert "Retracted by you" in " ".join(text.split())
     assert f"replaced by {note}" not in " ".join(text.split())

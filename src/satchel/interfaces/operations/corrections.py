@@ -115,7 +115,7 @@ OPERATIONS = (
         "undone: name the older change by ID.",
         examples=("undo", "undo e14"),
         parameters=(Parameter("id", option="ID", passed_as="ref"), parameters.AGENT),
-        run=services.corrections.undo_change,
+        run=services.corrections.undo,
         writes=True,
         corrects=_ask_for_older,
         text=text.items.undone_text,

@@ -216,7 +216,7 @@ def correct(request: PageRequest) -> Done:
     if old is None:
         return request.done(new.ref, WITHDRAWN, is_other=True)
     end = satchel.corrections.ended(old)
-    return request.done(new.ref, _undo(None if end is None else end.number))
+    return request.done(new.ref, _undo(None if end is None else end.id))
 
 
 @action("/undo", "Undone")
@@ -277,7 +277,7 @@ def _refuse_token(request: PageRequest) -> None:
 
 def _replacement_conflict(request: PageRequest, record: Entry | Constraint, error: Conflict) -> EditConflict:
     end = request.reader.corrections.ended(record.ref)
-    heir = None if end is None else end.heir
+    heir = None if end is None else end.heir_ref
     theirs = {error.problem: ""}
     button = f"Write yours as a new {'note' if isinstance(record, Entry) else 'rule'}"
     if heir is not None:

@@ -200,8 +200,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
     if is_gone:
         end = request.reader.corrections.ended(item.ref)
         chip = ("plain", "Retracted" if end is None or end.heir is None else "Replaced")
-        if end is not None and end.number is not None:
-            action = ("Undo", "/undo", {"correction": end.number})
+        if end is not None:
+            action = ("Undo", "/undo", {"correction": end.id})
     elif isinstance(record, Decision):
         if record.status != "active":
             chip = ("plain", record.status.capitalize())
