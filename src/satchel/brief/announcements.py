@@ -73,14 +73,15 @@ def close_fixed(
         elif is_open:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)
-            by = log.Corrector(actor.number, actor.session, lambda _: False, changes[0].created_at)
-            log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {fix}")
+            now = changes[0].created_at
+            by = log.Corrector(transaction, project_id, actor.number, actor.session, lambda _: False, now)
+            log.record(by, log.RETRACTED, item, reason=f"fixed by {fix}")
             events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
             closed = f"{ENTRY_TYPES[entry_type - 1]} {ref} is closed: fixed by {fix}"
             if author_id in {None, actor.number}:
                 notes.append(closed)
             else:
-                place = (transaction, project_id, f"Your {closed}", by.now, work.retention)
+                place = transaction, project_id, f"Your {closed}", now, work.retention
                 messages.post(*place, sender=actor.number, to=author_id, type="info")
                 notes.append(f"{closed}; a message tells {shown_name(author)}")
     return tuple(notes)

@@ -73,7 +73,7 @@ _INBOX = (
         default=0,
         option="--wait",
     ),
-    Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
+    Parameter("types", list[str], choices=_TYPES, unlisted=True),
     parameters.MIN_PRIORITY.but(unlisted=True),
     Parameter(
         "from",
@@ -124,7 +124,6 @@ OPERATIONS = (
             Parameter(
                 "payload",
                 dict | list | str | float | bool,
-                about="Any JSON that goes with it",
                 help="Anything that goes with it, as JSON.",
                 metavar="JSON",
                 unlisted=True,

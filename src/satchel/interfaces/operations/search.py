@@ -73,7 +73,7 @@ OPERATIONS = (
             Parameter(
                 "kinds",
                 list[str],
-                help="Only this kind; may be repeated.",
+                help="Only this kind.",
                 choices=_KINDS,
                 rare=("package", "strategy"),  # no tool of the default sets makes one
                 metavar="KIND",
