@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable
 from contextlib import suppress
 
 from satchel.base.errors import Conflict, SatchelError
-from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.exchange import Refusal
 from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
 from satchel.keep.following import Cursor, Page

@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute, Route
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON
-from satchel.interfaces.http.failing import Refusal, unknown_token
+from satchel.interfaces.http.exchange import Refusal, unknown_token
 from satchel.remote.connection import NONCE, PATH, proof
 
 if TYPE_CHECKING:
