@@ -72,8 +72,9 @@ def close_fixed(
         elif is_open:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)
-            by = log.Corrector(actor.number, actor.session, lambda _: False, changes[0].created_at)
-            log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {fix}")
+            place = transaction, project_id, actor.number, actor.session
+            by = log.Corrector(*place, lambda _: False, changes[0].created_at)
+            log.record(by, log.RETRACTED, item, reason=f"fixed by {fix}")
             events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
             notes.append(f"{ENTRY_TYPES[entry_type - 1]} {ref} is closed: fixed by {fix}")
     return tuple(notes)

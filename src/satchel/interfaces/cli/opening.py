@@ -10,7 +10,7 @@ from satchel.base.errors import SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.cli import outcome
 from satchel.keep.sessions.caller import COMMAND, Caller
-from satchel.remote.opening import open_anywhere
+from satchel.remote.where import open_anywhere
 from satchel.store.engine import back_up_when_due
 
 __all__ = ["done", "open_anywhere", "opened", "warn"]

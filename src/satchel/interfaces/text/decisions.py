@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from satchel.base.clock import year_of
+from satchel.base.paging import KeptPage
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import (
@@ -29,7 +30,6 @@ from satchel.keep.decisions.records import (
     UNCHANGED,
     Decision,
     DecisionHistory,
-    DecisionPage,
     DecisionState,
     Value,
 )
@@ -76,9 +76,9 @@ def made_cell(decision: Decision) -> str | None:
     return None if made == lists.local_time(decision.updated_at) else made
 
 
-def decisions_text(page: DecisionPage) -> str:
-    lines = [decision_line(decision) for decision in page.decisions]
-    more = lists.TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
+def decisions_text(page: KeptPage[Decision]) -> str:
+    lines = [decision_line(decision) for decision in page.items]
+    more = lists.TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.items) else ""
     return lists.list_text("decision", page, lines, _BLANKS, more)
 
 

@@ -11,12 +11,12 @@ the times when it was added and ``changed``; its text follows below.
 from __future__ import annotations
 
 from satchel.base.clock import DAY_MS, span_in_words
-from satchel.base.paging import Page
+from satchel.base.paging import KeptPage, Page
 from satchel.base.text import shortened
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, counted, outcome_counts, value_text
 from satchel.interfaces.text.strategies import judged_text
-from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
+from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy
 
 _FROM = f"{KNOWN} counts as known; each agent it helps adds 1"
@@ -57,10 +57,10 @@ def people_reported_text(reported: Reported) -> str:
     return reported_text(reported, "`satchel error outcome {} --solution TEXT` records what does")
 
 
-def show_errors(page: ErrorPatternPage) -> None:
+def show_errors(page: KeptPage[ErrorPattern]) -> None:
     import click
 
-    for pattern in page.patterns:
+    for pattern in page.items:
         click.echo("\n".join(pattern_lines(pattern, lists.local_time)))
     click.echo(lists.rest_text(len(page), page.total, "errors", page.next_offset), err=True)
 
