@@ -70,12 +70,7 @@ OPERATIONS = (
             Parameter("error_type", about="Such as KeyError or TS2307", required=True, option="TYPE"),
             Parameter("message", required=True, option="MESSAGE", reads="stdin"),
             Parameter("stack", help="The stack trace.", option="--stack-file", metavar="FILE", reads="file"),
-            Parameter(
-                "hints",
-                list[str],
-                unlisted=True,
-                help="Ranks solutions that share words.",
-            ),
+            Parameter("hints", list[str], unlisted=True, help="Ranks solutions that share words."),
             Parameter("lang", help="The programming language. Default: any.", unlisted=True),
             Parameter("solution", about="What fixed it, if you know", help="What fixed it, if that is known."),
             parameters.NEW_TASK.but(help="The task it was met in."),

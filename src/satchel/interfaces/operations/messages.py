@@ -127,7 +127,6 @@ OPERATIONS = (
                 "answer_minutes",
                 int,
                 about="How long you can wait for the answer; they see it",
-                help="How many minutes from now an answer is needed.",
                 option="--answer-within",
                 metavar="MINUTES",
             ),
@@ -200,12 +199,7 @@ OPERATIONS = (
         "and where they left off. Of those that are gone the last 8 hours are shown.",
         examples=("who", "who --all", "who --line"),
         parameters=(
-            Parameter(
-                "all",
-                bool,
-                about="Also those who left in the last 14 days",
-                help="All of the last 14 days, gone ones too.",
-            ),
+            Parameter("all", bool, about="Also those who left in the last 14 days"),
             Parameter(
                 "line",
                 bool,
