@@ -277,13 +277,6 @@ class Operation(Declared):
         return [file for file in files if file is not None]
 
 
-class Group(Declared):
-    """The help text of commands with the same first word."""
-
-    help: str
-    examples: tuple[str, ...]
-
-
 def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> dict[str, Any]:
     """Return the JSON schema of some parameters for agents."""
     visible = [parameter for parameter in parameters if not parameter.for_people]

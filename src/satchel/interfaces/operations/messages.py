@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces import line
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import FULL, Group, Operation, Parameter
+from satchel.interfaces.operations.declaration import FULL, Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.keep.messages.records import MessagePage
 
 _TYPES = ("decision", "warning", "request", "info")
-
-GROUP = Group(
-    "Send messages between agents, list an agent's, and mark them read.",
-    (
-        'message send "The schema has changed, pull first" --to builder --priority high',
-        'message send "No, keep it until Friday" --reply-to m5',
-    ),
-)
 
 
 def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
