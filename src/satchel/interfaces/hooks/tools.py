@@ -17,7 +17,6 @@ printed 3 MB took 68 KB, since it keeps the output in part."""
 
 
 def exit_status(path: str, call: str) -> int | None:
-    """Return the exit status of a command in Codex."""
     with suppress(OSError):
         for line in reversed(_end_of(path).splitlines()):
             if call.encode() in line and b'"exit_code"' in line:

@@ -121,7 +121,6 @@ class Calls:
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
-        """Run one call."""
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
             raise Conflict(

@@ -61,7 +61,6 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 
 def unknown_token() -> Refusal:
-    """Return the refusal of a token that gives no rights."""
     return Refusal(
         401,
         "refused",
@@ -77,7 +76,6 @@ def not_found() -> Refusal:
 
 
 def method_not_allowed(allowed: str) -> Refusal:
-    """Return the refusal of a method that a path does not support."""
     allowed = ", ".join(sorted(allowed.split(", ")))  # they come from a set
     headers = (("Allow", allowed),) if allowed else ()
     return Refusal(
@@ -86,7 +84,6 @@ def method_not_allowed(allowed: str) -> Refusal:
 
 
 def head_too_long(limit: int) -> Refusal:
-    """Return the refusal of a request head above the limit in bytes."""
     problem = f"the request line and headers are longer than {limit} bytes"
     return Refusal(431, "too_large", problem, "Send only the headers that are needed")
 
@@ -116,7 +113,6 @@ def headers_of(refusal: Refusal, body: bytes) -> list[tuple[bytes, bytes]]:
 
 
 async def send_refusal(refusal: Refusal, send: Send) -> None:
-    """Respond to a request with a refusal."""
     body = body_of(refusal)
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers_of(refusal, body)})
     await send({"type": "http.response.body", "body": body})
@@ -172,7 +168,6 @@ class Exchange:
 
     @property
     def seconds(self) -> float:
-        """The time since the request began."""
         return perf_counter() - self._began
 
     async def read_body(self, limit: int, seconds: float, reserve: Callable[[int], None]) -> None:
@@ -201,7 +196,6 @@ class Exchange:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = list(message.get("headers", ()))
@@ -252,7 +246,6 @@ class Exchange:
 
 
 def too_large(limit: int) -> Refusal:
-    """Return the refusal of a body above the limit in bytes."""
     return Refusal(
         413,
         "too_large",

@@ -119,7 +119,6 @@ class Endpoint:
         self._running: dict[Key, list[Call[Satchel]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
         context = _read_context(http.state.access, http.query_params, session, self._callers)
@@ -245,7 +244,6 @@ def _json(body: bytes, status: int) -> Response:
 
 
 def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
-    """Return the context of a request."""
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
     names = query.get("toolsets")
@@ -335,7 +333,6 @@ def status_of(error: RpcError, revision: str) -> int:
 
 
 def encode_event(message: bytes) -> bytes:
-    """Return a message as a server-sent event."""
     return b"event: message\r\ndata: %b\r\n\r\n" % message
 
 

@@ -84,7 +84,6 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def make_app(serving: Serving) -> Starlette:
-    """Return the application of a server."""
     routes: list[BaseRoute] = []
     for part in (health, events, api, mcp):
         routes += part.routes(serving)
@@ -114,7 +113,6 @@ def make_app(serving: Serving) -> Starlette:
 
 
 def address_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -137,8 +135,6 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
 
 
 def protocol_with(settings: Settings) -> type[H11Protocol]:
-    """Return a protocol class for connections with these limits."""
-
     class Limited(Connection):
         limits = settings
 

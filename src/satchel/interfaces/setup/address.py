@@ -260,7 +260,6 @@ class Remote:
             raise InvalidInput(f"{others[0]} does not go with --print", "Leave it out")
 
     def checked_url(self) -> str | None:
-        """Return the validated address, or None."""
         return None if self.url is None else checked_url(self.url, insecure=configured_for(current_folder()).insecure)
 
     def project_of(self, store: StorePlace | None) -> Path | None:

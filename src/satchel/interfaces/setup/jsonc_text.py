@@ -68,7 +68,6 @@ def is_on_own_line(text: str, container: Value, index: int) -> bool:
 def inserted(
     text: str, container: Value, write: Callable[[Layout], str], *, comment: re.Pattern[str], unit: str, spread: bool
 ) -> str:
-    """Return a text with an item added at the end of a container."""
     if not container.items:
         return _inserted_first(text, container, write, comment, unit, spread)
     newline, items = newline_of(text), container.items
@@ -106,7 +105,6 @@ def _inserted_first(
 
 
 def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) -> str:
-    """Return a text without one item of a container; comments stay."""
     items = container.items
     item = items[index]
     boundary = _boundary(container, index)
@@ -216,7 +214,6 @@ class JsonText:
         return self._insert(steps, value, path[len(steps) - 1])
 
     def drop(self, path: Sequence[str]) -> str:
-        """Return the text without a key that is there."""
         steps = self._walk(path)
         return cut(self._text, steps[-2][1], steps[-1][0], comment=self._comment)
 
@@ -225,7 +222,6 @@ class JsonText:
         return self._insert(self._walk(path), value, None)
 
     def remove(self, path: Sequence[str], index: int) -> str:
-        """Return the text without one element of an array that is there."""
         return cut(self._text, self._walk(path)[-1][1], index, comment=self._comment)
 
     def prune(self, path: Sequence[str]) -> str:
