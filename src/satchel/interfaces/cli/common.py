@@ -88,10 +88,10 @@ def choose_among(question: str, names: Sequence[str]) -> Sequence[str]:
             raise click.UsageError(f"answer y, n, or some of: {' '.join(names)}")
         return [name for name in names if name in words]
 
-    chosen: Sequence[str] = click.prompt(
+    choice: Sequence[str] = click.prompt(
         f"{question} y, n, or names such as {names[0]}", default="y", value_proc=choose
     )
-    return chosen
+    return choice
 
 
 def leave_trace(what: str) -> None:

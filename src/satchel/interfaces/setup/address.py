@@ -111,7 +111,7 @@ class Address:
     project: Path | None
 
 
-def plan_address(address: Address, found: str | None = None) -> Plan:
+def plan_address(address: Address, reply: str | None = None) -> Plan:
     """Plan the edits that make the local program use a server."""
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
@@ -133,7 +133,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     if text != file.text:
         edits.insert(0, Edit(file, text, Way.PUT))  # first: its record lists the created folders
         files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
-    notes = [] if found is None else [found]
+    notes = [] if reply is None else [reply]
     if isinstance(now.get("url"), str) and now["url"] != address.url:
         notes.append(f"replaced the server {now['url']}")
     old = now.get("token_file")

@@ -257,9 +257,9 @@ class JsonText:
             steps.append((places[0], self._value(value.start, 0)[0]))
         return steps
 
-    def _insert(self, found: list[tuple[int, Value]], value: object, key: str | None) -> str:
-        container = found[-1][1]
-        spread = len(found) == 1 or is_on_own_line(self._text, found[-2][1], found[-1][0])
+    def _insert(self, steps: list[tuple[int, Value]], value: object, key: str | None) -> str:
+        container = steps[-1][1]
+        spread = len(steps) == 1 or is_on_own_line(self._text, steps[-2][1], steps[-1][0])
         name = "" if key is None else json.dumps(key, ensure_ascii=False) + self._colon()
 
         def write(layout: Layout) -> str:
@@ -267,8 +267,8 @@ class JsonText:
 
         return inserted(self._text, container, write, comment=self._comment, unit=self._unit(), spread=spread)
 
-    def _layout(self, found: list[tuple[int, Value]]) -> Layout:
-        (_, parent), (place, value) = found[-2:]
+    def _layout(self, steps: list[tuple[int, Value]]) -> Layout:
+        (_, parent), (place, value) = steps[-2:]
         if is_on_own_line(self._text, parent, place):
             return Layout(newline_of(self._text), indent_at(self._text, value.start), self._unit())
         return Layout(None, "", "")
