@@ -28,7 +28,6 @@ def sharing_text(done: records.Sharing) -> str:
 
 
 def unshared_text(done: records.Sharing) -> str:
-    """Confirm which items are no longer shared."""
     head = f"{counted(len(done.items), 'item')} {'no longer' if done.done else 'would no longer be'} shared"
     return "\n".join([head, *_items(done.items)])
 
@@ -75,7 +74,6 @@ def settled_text(settled: Settled) -> str:
 
 
 def differences_text(differences: records.Differences) -> str:
-    """Render each waiting proposal with the stored state."""
     if not differences.items:
         return "no proposals are waiting"
     return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)
@@ -114,7 +112,6 @@ def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:
 
 
 def block_text(block: Block) -> str:
-    """Return what was written, or would be."""
     if not block.changed:
         state = f"{block.file} is up to date"
     elif block.is_check:
