@@ -21,6 +21,7 @@ from satchel.remote.connection import Connection, Lost, Reply, Untaken, error_in
 from satchel.remote.facts import Fact, Facts
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
+
 # methods that hooks, the guard and clients' servers call, which are no operations
 SERVED = frozenset(
     {

@@ -30,6 +30,7 @@ LOCAL = "local"
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
 _MOST_URL_CHARS = 200
+
 # compiled on use: hooks without a server need none
 _PRINTABLE = r"[!-~]{8,500}"
 _WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"

@@ -23,6 +23,7 @@ NEW, CHANGED, REMOVED = "new", "changed", "removed"
 
 HIDDEN, UNSEEN, COMMENT, SECRET = "hidden characters", "what a rendered page hides", "a comment", "a secret"
 COMMANDS, NETWORK, SECRETS, TOOLS = "commands", "network", "secrets", "tool calls"
+
 # marks of proposals that are accepted one by one only
 NEEDS_A_LOOK = frozenset((HIDDEN, UNSEEN, COMMENT, SECRET))
 

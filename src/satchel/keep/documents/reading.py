@@ -28,6 +28,7 @@ _FOREIGN = re.compile(
     r"(?:^|/)(?:node_modules|vendor|third_party|testdata|fixtures|\.(?!cursor/|github/|claude/)[^/]*)/"
 )
 _MOST_DOCUMENTS = 300
+
 # how deep documents that import each other are followed
 _MOST_IMPORTS = 5
 

@@ -39,6 +39,7 @@ _ORDER = re.compile(
     r"favor|favour|mark|store|log|pass|split|group|sort|order|pin|bump|request|ask|wait|stop|start|work|think|be|let|"
     r"no|not)\b"
 )
+
 # an item that says what holds of all: beside a rule it is one too; alone it may only describe
 _OF_ALL = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+[*_`]*(?:every|each|all|any)\b", re.IGNORECASE)
 

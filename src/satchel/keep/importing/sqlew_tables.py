@@ -26,6 +26,7 @@ from satchel.store.foreign import ForeignDatabase, Value
 _MASTERS = frozenset(
     {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
 )
+
 # name columns that are not called `name`
 _NAME_COLUMNS = {"context_keys": "key|key_name", "files": "path"}
 
@@ -38,6 +39,7 @@ _OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "
 _READ = _MASTERS.union(
     _OWNED, ("decision_tags", "decision_scopes", "decision_context", "agent_messages", "constraint_tags")
 )
+
 # prefixes of master and other tables; after a migration left two sets, the first one is current
 _PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
 
