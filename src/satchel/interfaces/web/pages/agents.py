@@ -102,7 +102,7 @@ def agent(request: PageRequest) -> Page:
     one = next((session for session in where.team.sessions if session.uid == uid), None)
     if one is None:
         raise NotFound("this session is not there, or too old", "Open one from the list of agents")
-    name = one.agents[0] if one.agents else None
+    name = one.name
     attempts = reader.entries.read(types=["scratchpad"], author=name, run_id="*", limit=_ATTEMPTS) if name else None
     threads = reader.room.threads(agent=name, limit=_MESSAGES) if name else None
     messages = [entry.message for thread in threads.items for entry in thread.messages] if threads else []
