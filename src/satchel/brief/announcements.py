@@ -154,17 +154,10 @@ def tell_authors(
         refs_of = refs_text([change.ref for change in theirs])
         what = f"change{'s' * (len(theirs) > 1)} {refs_of} of {', '.join(files[:_MOST_FILES])}{more}"
         notes += (f"a message tells {shown_name(name)}",)
-        post(
-            transaction,
-            writer.project_id,
-            sender_id=writer.agent,
-            to_id=author,
-            type="info" if verdict.passed else "warning",
-            priority="medium" if verdict.passed else "high",
-            text=f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
-            now=writer.now,
-            retention=work.retention,
-        )
+        text = f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}"
+        kind, priority = ("info", "medium") if verdict.passed else ("warning", "high")
+        place = transaction, work, writer.project_id
+        post(*place, text, writer.now, by=writer.agent, to=author, type=kind, priority=priority)
     return notes
 
 
@@ -184,18 +177,9 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             notices = f"project_id = :project AND expires_at > :now AND type = {_DECISION} AND message LIKE :text"
             for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
                 expire(transaction, project_id, number, now)
-        post(
-            transaction,
-            project_id,
-            # a person has not written it: it is none of their messages, and no change that they may undo
-            sender_id=None if is_persons(change.decision.agent) else change.by_id,
-            to_id=change.agent_id,
-            type="decision",
-            priority="medium",
-            text=_text(change),
-            now=now,
-            retention=workplace.retention,
-        )
+        # a person has not written it: it is none of their messages, and no change that they may undo
+        by = None if is_persons(change.decision.agent) else change.by_id
+        post(transaction, workplace, project_id, _text(change), now, by=by, to=change.agent_id, type="decision")
 
     return announce
 

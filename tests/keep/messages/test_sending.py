@@ -330,17 +330,7 @@ class TestReplies:
         work = satchel.workplace
         satchel.agents.register("Ann")
         with work.engine.write() as transaction:
-            number = post(
-                transaction,
-                1,
-                sender_id=None,
-                to_id=None,
-                type="info",
-                priority="low",
-                text="of Satchel's own",
-                now=work.clock(),
-                retention=work.retention,
-            )
+            number = post(transaction, work, 1, "of Satchel's own", work.clock(), by=None, to=None, type="info")
         with pytest.raises(InvalidInput, match=f"m{number} has no sender to reply to. Name an agent with to, or 'all'"):
             satchel.messages.send("answer", reply_to=number, agent="Ann")
         assert satchel.messages.send("answer", to="all", reply_to=number, agent="Ann").thread == number
@@ -362,17 +352,7 @@ def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualCloc
     ann, bob = satchel.agents.register("Ann"), satchel.agents.register("Bob")
     work = satchel.workplace
     with work.engine.write() as transaction:
-        number = post(
-            transaction,
-            1,
-            sender_id=ann.id,
-            to_id=bob.id,
-            type="warning",
-            priority="critical",
-            text="ttl was overtaken",
-            now=clock.now,
-            retention=work.retention,
-        )
+        number = post(transaction, work, 1, "ttl was overtaken", clock.now, by=ann.id, to=bob.id, priority="critical")
     (read,) = satchel.messages.inbox(agent="Bob", query="overtaken")
     assert isinstance(read, Message)
     assert (read.id, read.sender, read.to, read.type, read.priority) == (number, "Ann", "Bob", "warning", "critical")

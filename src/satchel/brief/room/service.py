@@ -363,17 +363,7 @@ class Room(Reading):
     ) -> int:
         work = self._workplace
         project = projects.find(transaction, work)
-        return updates.post(
-            transaction,
-            project.id,
-            sender_id=sender,
-            to_id=claim.number,
-            type="warning",
-            priority="medium",
-            text=text,
-            now=now,
-            retention=work.retention,
-        )
+        return updates.post(transaction, work, project.id, text, now, by=sender, to=claim.number)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

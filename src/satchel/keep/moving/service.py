@@ -278,22 +278,14 @@ class _Import:
         work = self._workplace
         conflicts = [f"{one.ref} {one.item}: {one.reason}" for one in self._conflicts[:_MAX_CONFLICTS_SAID]]
         more = len(self._conflicts) - len(conflicts)
+        text = (
+            f"An import from {self._arriving.format} found items changed on both sides; both states are kept. "
+            + "; ".join(conflicts)
+            + (f"; and {more} more" if more > 0 else "")
+        )
         with work.engine.write() as transaction:
-            messages.post(
-                transaction,
-                projects.ensure(transaction, work, now).id,
-                sender_id=None,
-                to_id=None,
-                type="warning",
-                priority="medium",
-                text=redact(
-                    f"An import from {self._arriving.format} found items changed on both sides; both states are kept. "
-                    + "; ".join(conflicts)
-                    + (f"; and {more} more" if more > 0 else "")
-                ).text,
-                now=now,
-                retention=work.retention,
-            )
+            project = projects.ensure(transaction, work, now)
+            messages.post(transaction, work, project.id, redact(text).text, now, by=None, to=None)
 
     def _result(self, taking: Taking) -> Imported:
         arriving = self._arriving
