@@ -239,8 +239,6 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
             context.transaction, context.project_id, [one.place for one in touched], context.now
         )
     }
-    retention = context.work.retention
-    expires = retention.expires_at(context.now, retention.file_changes_hours)
     for one in touched:
         is_now = is_there(context.work, one.place)
         was = existed.get(one.place)
@@ -249,15 +247,6 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
             change = DELETED if was or one.change == DELETED else ""  # neither before nor after: no change
         if is_now is None or change not in CHANGES:
             continue
-        new = changes.NewChange(
-            one.place.path,
-            context.project_id,
-            changes.change_number(change),
-            context.actor.number,
-            context.actor.session,
-            one.place.worktree,
-            expires,
-            context.now,
-        )
+        new = changes.new_change(context.work, context.project_id, context.actor, one.place, change, context.now)
         if not changes.renew(context.transaction, new, context.now - _RECORDED_MS):
             changes.insert(context.transaction, new)
