@@ -18,7 +18,7 @@ from benchmarks.others import KINDS, Place, write_others
 from satchel.base.clock import DAY_MS
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing import Briefing
+from satchel.brief.briefing.records import Briefing
 from satchel.client import Satchel
 from satchel.keep.entries.records import NewEntry
 

@@ -18,7 +18,7 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Section
 from benchmarks.others import Place, write_others
 from benchmarks.search_quality import ANSWERABLE, Question, load, open_fresh, questions_of, write_conversation
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.brief.briefing import Briefing
+from satchel.brief.briefing.records import Briefing
 from satchel.client import Satchel
 from satchel.find.query import words
 

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.content import sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Section, shown
 from satchel.base.tokens import token_counter
-from satchel.brief.briefing import Briefing
+from satchel.brief.briefing.records import Briefing
 from satchel.client import Satchel, open_satchel
 from satchel.interfaces.text.search import results_text
 from satchel.keep.finding import FoundPage

@@ -61,8 +61,6 @@ def collected(candidates: Iterable[Candidate], **given: Any) -> Collected:
             name=f"{one.section} items" if one.section != "entries" else "entries",
             section=one.section,
             kind=one.kind,
-            tool="search",
-            table="",
             where="",
             orders=(),
             priority="2",

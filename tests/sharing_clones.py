@@ -140,7 +140,7 @@ class Team:
 
     def end_rule(self, name: str, place: int) -> None:
         """Retract one of the rules that hold."""
-        rules = self.clones[name].constraints.find(limit=500).constraints
+        rules = self.clones[name].constraints.find(limit=500).items
         if rules:
             self.clones[name].corrections.retract(rules[place % len(rules)].ref, "it holds no more")
 
@@ -228,7 +228,7 @@ class Team:
 
     def note(self, name: str) -> None:
         """Note what each decision says in a clone, which its history may not lose from then on."""
-        for decision in self.clones[name].decisions.find(limit=500).decisions:
+        for decision in self.clones[name].decisions.find(limit=500).items:
             self.said[name, decision.key].add(str(decision.value))
 
     def lost(self) -> list[tuple[str, str, str]]:

@@ -16,7 +16,7 @@ from benchmarks.briefing import silent, unshown
 from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
 
-from satchel.brief.briefing import Briefed, Briefing, LeftOut
+from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
 from tables import in_one_test
 
 ROOT = Path(__file__).resolve().parent.parent

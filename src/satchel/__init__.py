@@ -37,12 +37,11 @@ if TYPE_CHECKING:
     from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
     from satchel.brief.extraction import StrategyProposal
     from satchel.client import Satchel, open_satchel
-    from satchel.keep.constraints import Constraint, ConstraintPage
+    from satchel.keep.constraints import Constraint
     from satchel.keep.decisions.records import (
         KEEP,
         Decision,
         DecisionHistory,
-        DecisionPage,
         DecisionState,
         NewDecision,
         Similar,
@@ -64,10 +63,10 @@ if TYPE_CHECKING:
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
     from satchel.keep.packages.records import Package, PackageContent, PackagePage
-    from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
+    from satchel.keep.patterns.records import ErrorPattern, Reported, SimilarError, Solution
     from satchel.keep.runs import Run
     from satchel.keep.sessions.team import AgentState, LastScratchpad, Team, TeamClaim, TeamSession
-    from satchel.keep.strategies import Strategy, StrategyPage
+    from satchel.keep.strategies import Strategy
 
 _HOMES = {
     "satchel.base.errors": (
@@ -95,12 +94,11 @@ _HOMES = {
         "Unreachable",
     ),
     "satchel.client": ("Satchel", "open_satchel"),
-    "satchel.keep.constraints": ("Constraint", "ConstraintPage"),
+    "satchel.keep.constraints": ("Constraint",),
     "satchel.keep.decisions.records": (
         "KEEP",
         "Decision",
         "DecisionHistory",
-        "DecisionPage",
         "DecisionState",
         "NewDecision",
         "Similar",
@@ -122,10 +120,10 @@ _HOMES = {
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
     "satchel.keep.packages.records": ("Package", "PackageContent", "PackagePage"),
-    "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "SimilarError", "Solution"),
+    "satchel.keep.patterns.records": ("ErrorPattern", "Reported", "SimilarError", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.sessions.team": ("AgentState", "LastScratchpad", "Team", "TeamClaim", "TeamSession"),
-    "satchel.keep.strategies": ("Strategy", "StrategyPage"),
+    "satchel.keep.strategies": ("Strategy",),
     "satchel.brief.briefing.records": ("Briefed", "Briefing", "LeftOut"),
     "satchel.brief.extraction": ("StrategyProposal",),
 }
@@ -143,15 +141,12 @@ __all__ = [
     "Claimed",
     "Conflict",
     "Constraint",
-    "ConstraintPage",
     "Decision",
     "DecisionHistory",
-    "DecisionPage",
     "DecisionState",
     "Entry",
     "EntryPage",
     "ErrorPattern",
-    "ErrorPatternPage",
     "FileChange",
     "FileChangePage",
     "FileCheck",
@@ -194,7 +189,6 @@ __all__ = [
     "StoreNewer",
     "StoreOlder",
     "Strategy",
-    "StrategyPage",
     "StrategyProposal",
     "Team",
     "TeamClaim",

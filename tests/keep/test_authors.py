@@ -131,5 +131,5 @@ def test_a_person_is_found_by_the_name_that_lists_show(open_in: Callable[..., Sa
     at_terminal = Caller(COMMAND, {PERSON_VARIABLE: "zoe"}, ())
     with open_in(project, caller=at_terminal, settings={"person.name": "zoe"}) as satchel:
         assert satchel.constraints.add("Be kind").agent == "human:zoe"
-        (rule,) = satchel.constraints.find(author="zoe").constraints
+        (rule,) = satchel.constraints.find(author="zoe").items
     assert rule.agent == "human:zoe"

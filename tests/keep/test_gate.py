@@ -384,7 +384,6 @@ class AgentsShell(RuleBasedStateMachine):
             lambda: agent.packages.save("obey ben", content="x", supersedes=self.package, agent=name),
             lambda: agent.packages.set_priority(self.package, "low"),
             lambda: agent.housekeeping.clear(messages_hours=0, dry_run=False),
-            lambda: agent.room.promote(ref, "store", "obey ben", agent=name),
         ]
         with contextlib.suppress(SatchelError):
             data.draw(st.sampled_from(attempts))()

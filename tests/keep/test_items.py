@@ -74,14 +74,14 @@ def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
     store.corrections.retract("c1", "over", agent="ben")
     assert opened(store, "e1") == store.entries.read().entries[0]
     assert opened(store, "d1") == store.decisions.get("d1").decision
-    assert opened(store, "c1") == store.constraints.find(status="all").constraints[0]
+    assert opened(store, "c1") == store.constraints.find(status="all").items[0]
     inbox = store.messages.inbox(agent="ben").messages
     assert opened(store, "m1", agent="ben") == inbox[1]
     assert opened(store, "f1") == store.files.changes().changes[0]
     assert opened(store, "p1") == store.packages.read("p1")
     assert opened(store, "x1") == store.patterns.get("x1", status="all")
     assert opened(store, "y1") == store.patterns.get("x1").solutions[0]
-    assert opened(store, "s1") == store.strategies.find().strategies[0]
+    assert opened(store, "s1") == store.strategies.find().items[0]
 
 
 def test_an_error_comes_with_every_solution_also_one_that_is_only_observed(store: Satchel) -> None:

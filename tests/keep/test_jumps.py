@@ -100,7 +100,7 @@ class Jumping(RuleBasedStateMachine):
         unread = {message.message for message in self.satchel.messages.inbox(agent="bob", limit=100)}
         assert {text for text, at in self.sent.items() if self.right < at + WEEK - DAY_MS} <= unread
         if self.errors:
-            (error,) = self.satchel.patterns.find().patterns
+            (error,) = self.satchel.patterns.find().items
             assert error.id == self.errors[0]
             assert [fix.text for fix in error.solutions] == ["feed it"]
         newest = self.satchel.entries.read(limit=1).entries[0]

@@ -160,7 +160,7 @@ def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, 
         new = error_of(noted.content, max_bytes)
         if new is not None and new.hash not in hashes:
             hashes.add(new.hash)
-            recorded = reports.record(transaction, loop.project_id, new, now)
+            recorded = reports.record(updates.Reporter(transaction, loop.project_id, None, None, now), new)
             if recorded.is_new:
                 updates.index(transaction, recorded.number, is_new=True)
             updates.note(transaction, noted.place, recorded.number, noted.met_at)
@@ -183,9 +183,8 @@ def error_of(content: str, max_bytes: int) -> reports.Prepared | None:
 def _solve(
     transaction: Transaction, loop: LoopScope, error: Waiting, fix: Storable, agent: int | None, now: int
 ) -> str:
-    solution, is_new, notes = updates.solve(
-        transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
-    )
+    by = updates.Reporter(transaction, loop.project_id, agent, loop.session, now)
+    solution, is_new, notes = updates.solve(by, error.pattern, fix)
     if is_new:
         updates.index(transaction, error.pattern, is_new=False)
     updates.settle(transaction, loop, error.pattern, solution)

@@ -10,10 +10,9 @@ from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.base.vocabulary import ROLES
-from satchel.brief.briefing.collecting import Deadline, Request
-from satchel.brief.briefing.records import Briefing
+from satchel.brief.briefing.collecting import Deadline
+from satchel.brief.briefing.records import Briefing, Request
 from satchel.brief.briefing.service import Briefings, Prepared, record
-from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
@@ -30,15 +29,6 @@ _MORE = "More: get_briefing(query=your task), search. Store what you learn: writ
 _MORE_NOTES = "That is every rule and decision in force. More notes: search. Store what you learn: write_context"
 
 
-_NAMES = {
-    Kind.ENTRY: "note",
-    Kind.DECISION: "decision",
-    Kind.CONSTRAINT: "rule",
-    Kind.MESSAGE: "message",
-    Kind.PACKAGE: "package",
-    Kind.ERROR_PATTERN: "error",
-    Kind.STRATEGY: "strategy",
-}
 # Moments at which the person sees a line about the briefing.
 _VISIBLE = frozenset({"start", "clear", "resume"})
 
@@ -187,11 +177,7 @@ class Moments:
             Request(
                 role=None if role is None else fold(role),
                 role_as_given=role,
-                task_id=None,
-                loop_id=None,
-                iteration=0,
                 query=prompt[:_PROMPT_CHARS] or None,
-                run_id=None,
                 agent=agent,
                 budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing and _MORE_NOTES, ""))),
                 again=again,
@@ -241,7 +227,7 @@ class Moments:
 
 
 def _line(prepared: Prepared, tokens: int) -> str:
-    names = ["handover" if one.candidate.leads else _NAMES[one.candidate.kind] for one in prepared.items]
+    names = ["handover" if one.candidate.leads else one.candidate.kind.noun for one in prepared.items]
     names += ["handover"] * bool(prepared.collected.handover)
     counted = {name: names.count(name) for name in names}
     what = ", ".join(_number(count, name) for name, count in sorted(counted.items(), key=lambda one: -one[1]))

@@ -58,7 +58,7 @@ from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
-    from satchel.brief.briefing import Briefing
+    from satchel.brief.briefing.records import Briefing
     from satchel.consult.question import AnswerKeeper
 
 _LEASE_BEYOND_SILENCE_S = 60

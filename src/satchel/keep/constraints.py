@@ -97,15 +97,6 @@ class Constraint:
         return self.agent if self.unconfirmed or self.stated_by is None else self.stated_by
 
 
-@dataclass(frozen=True, slots=True)
-class ConstraintPage(KeptPage[Constraint]):
-    """A page of constraints, counted and read in one snapshot."""
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        return self.items
-
-
 _STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
 
@@ -406,7 +397,7 @@ class Constraints(Service):
 
         return binding.binding_of(self._workplace, file, limit, offset)
 
-    def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
+    def find(self, **filters: Unpack[ConstraintFilters]) -> KeptPage[Constraint]:
         """List constraints, most urgent first.
 
         Returns:
@@ -419,4 +410,4 @@ class Constraints(Service):
         # imported here: writers do not need lists
         from satchel.keep import lists
 
-        return lists.find(self._workplace, LISTING, ConstraintPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)

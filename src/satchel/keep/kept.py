@@ -82,8 +82,6 @@ def insert(
     number = transaction.add(kind.table, row)
     for sql, listed_values in lists:
         transaction.many(sql, [{"value": value, "owner": number} for value in listed_values])
-    if kind.enter is not None:
-        kind.enter(transaction, project_id, [number])
     record = load(kind, transaction, project_id, number, notes)
     assert record is not None
     text = _searchable(
@@ -280,8 +278,6 @@ def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbe
 
         for number in numbers:
             replacing.hand_on(transaction, project_id, kind.kind, number)
-    if kind.withdraw is not None:
-        kind.withdraw(transaction, project_id, numbers)
     rows = transaction.all(
         f"DELETE FROM {kind.table} WHERE project_id = :project AND id IN {set_of(numbers)} RETURNING id",
         {"project": project_id},

@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
-from satchel.find import documents, likeness, near
+from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
+from satchel.find.likeness import MIN_WORDS, words_of
 from satchel.keep import events, fields, kept, names, projects, replacing
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
@@ -75,15 +77,6 @@ class Strategy:
         return Kind.STRATEGY.ref(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyPage(KeptPage[Strategy]):
-    """A page of strategies, counted and read in one snapshot."""
-
-    @property
-    def strategies(self) -> tuple[Strategy, ...]:
-        return self.items
-
-
 def check_topic(topic: object) -> str:
     name = names.check_identifier(topic, "topic")
     words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
@@ -92,37 +85,17 @@ def check_topic(topic: object) -> str:
     return words
 
 
-def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    for number, insight in _of_numbers(transaction, numbers):
-        likeness.remember(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
-
-
-def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    for number, insight in _of_numbers(transaction, numbers):
-        likeness.forget(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
-
-
-def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[int, str]]:
-    rows = transaction.all(f"SELECT id, insight FROM strategies WHERE id IN {set_of(numbers)}")
-    return [(row[0], row[1]) for row in rows]
-
-
-def _bands_of(project_id: int, insight: str) -> likeness.Bands:
-    words = likeness.words_of(insight)
-    return likeness.key_bands(project_id, words) if len(words) < likeness.MIN_WORDS else likeness.NO_BANDS
-
-
-def _notes_on_similar(transaction: Transaction, project_id: int, old: int | None, insight: str) -> tuple[str, ...]:
-    words = likeness.words_of(insight)
-    if len(words) >= likeness.MIN_WORDS:
+def _notes_on_similar(
+    transaction: Transaction, project_id: int, old: int | None, insight: str, topic: str
+) -> tuple[str, ...]:
+    words = words_of(insight)
+    if len(words) >= MIN_WORDS:
         matches = near.by_search(transaction, project_id, Kind.STRATEGY, insight, _insights)
-    else:
-        numbers = likeness.candidates(transaction, project_id, Kind.STRATEGY, _bands_of(project_id, insight))
-        alike = (
-            near.Near(100 - likeness.key_likeness(words, likeness.words_of(other)), number, other)
-            for number, other in (_insights(transaction, numbers) if numbers else {}).items()
-        )
-        matches = tuple(sorted(one for one in alike if one.distance <= 100 - likeness.THRESHOLD)[:_MAX_SIMILAR])
+    else:  # too few for a search
+        on_topic = "SELECT id, insight FROM strategies WHERE project_id = :project AND topic = :topic"
+        rows = transaction.all(f"{on_topic} AND superseded_by IS NULL", {"project": project_id, "topic": topic})
+        same = (near.Near(0, number, other) for number, other in rows if words_of(other) == words)
+        matches = tuple(islice(same, _MAX_SIMILAR))
     topics: dict[int, str] = dict(
         transaction.all(f"SELECT id, topic FROM strategies WHERE id IN {set_of(one.item for one in matches)}")
     )
@@ -211,8 +184,6 @@ STRATEGY = ItemKind(
         Field("last_seen", fields.TIME, required=True, merge=fields.MAX),
     ),
     documents=Kind.STRATEGY,
-    enter=enter,
-    withdraw=withdraw,
     rank=("superseded_by", "last_seen"),
     record=Strategy,
     statuses=("live", "superseded"),
@@ -302,11 +273,11 @@ class Strategies(Service):
             new,
             agent=agent,
             supersedes=supersedes,
-            similar=partial(_notes_on_similar, insight=new.values["insight"]),
+            similar=partial(_notes_on_similar, insight=new.values["insight"], topic=new.values["topic"]),
             end=lambda by, old, heir: replacing.mark(by.transaction, by.project_id, Kind.STRATEGY, [old], heir),
         )
 
-    def find(self, **filters: Unpack[StrategyFilters]) -> StrategyPage:
+    def find(self, **filters: Unpack[StrategyFilters]) -> KeptPage[Strategy]:
         """List strategies by successes minus failures, best first.
 
         Returns:
@@ -318,7 +289,7 @@ class Strategies(Service):
         # imported here: writers do not need lists
         from satchel.keep import lists
 
-        return lists.find(self._workplace, LISTING, StrategyPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
     def outcome(self, ref: str | int, helped: bool, *, agent: str | None = None) -> Strategy:
         """Record whether a strategy helped.

@@ -215,9 +215,9 @@ class TestStrategies:
         store.strategies.save("lexers", "read the grammar first")
         clock.advance(DAY)
         store.brief(agent="reader", dry_run=True)
-        assert store.strategies.find().strategies[0].last_seen == clock.now - DAY
+        assert store.strategies.find().items[0].last_seen == clock.now - DAY
         store.brief(agent="reader")
-        assert store.strategies.find().strategies[0].last_seen == clock.now
+        assert store.strategies.find().items[0].last_seen == clock.now
 
     @pytest.mark.parametrize(
         ("outcomes", "is_briefed"), [("", True), ("+", True), ("+-", True), ("-", False), ("+--", False)]

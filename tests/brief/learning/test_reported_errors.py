@@ -74,7 +74,7 @@ class TestWhichErrors:
         told = pad(dev, 1, "import them", test_status="passing").notes
         assert len(told) == 6
         assert told[5] == "the same for 4 more errors of this loop"
-        assert len(dev.patterns.find(query="import").patterns) == 9
+        assert len(dev.patterns.find(query="import").items) == 9
 
     def test_of_many_left_unsaid_too(self, dev: Satchel) -> None:
         for letter in "bcdefghi":

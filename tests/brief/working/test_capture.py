@@ -125,7 +125,7 @@ def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Be
         ann.corrections.confirm("c1")
     person.corrections.confirm("c1")
     person.corrections.undo()
-    assert ann.constraints.find().constraints[0].unconfirmed
+    assert ann.constraints.find().items[0].unconfirmed
 
 
 def test_an_agent_may_withdraw_a_stated_rule_only_before_it_is_confirmed(begin: Begin, person: Satchel) -> None:
@@ -153,7 +153,7 @@ def test_a_rule_that_the_person_did_not_state_is_the_agents_own_and_unconfirmed(
     # the same word and the same set wherever a person looks
     assert [(one.kind, one.ref) for one in person.room.needs().items] == [("rule", rule.ref)]
     assert person.room.selected("unconfirmed") == (rule.ref,)
-    assert [one.ref for one in person.constraints.find().constraints if one.unconfirmed] == [rule.ref]
+    assert [one.ref for one in person.constraints.find().items if one.unconfirmed] == [rule.ref]
     person.corrections.confirm(rule.ref)
     assert (person.room.needs().items, person.room.selected("unconfirmed")) == ((), ())
 

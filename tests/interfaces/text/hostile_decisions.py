@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from interfaces.text import hostile
 from interfaces.text.hostile import NEW_YEAR
-from satchel.base.paging import Page
-from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory, DecisionPage, DecisionState, Value
+from satchel.base.paging import KeptPage, Page
+from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory, DecisionState, Value
 
 
 def kept(decision: Decision) -> Decision:
@@ -63,7 +63,7 @@ states = st.builds(
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> DecisionPage:
+def pages(draw: st.DrawFn) -> KeptPage[Decision]:
     """A page in any order."""
     items = draw(st.lists(decisions, max_size=6, unique_by=lambda item: item.id))
     order = draw(st.sampled_from(["newest", "oldest", "relevance", "seq"]))
@@ -71,7 +71,7 @@ def pages(draw: st.DrawFn) -> DecisionPage:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=order == "newest")
     offset = draw(st.integers(0, 3))
     total = offset + len(items) + draw(st.integers(0, 3))
-    return DecisionPage(tuple(items), total, offset, 20, draw(st.integers(0, 999)), order, draw(hostile.notes))
+    return KeptPage(tuple(items), total, offset, 20, draw(st.integers(0, 999)), order, draw(hostile.notes))
 
 
 @st.composite
@@ -112,6 +112,6 @@ def decision(number: int = 1, key: str = "ttl", value: Value = 300, **changes: o
     return replace(one, **changes)  # type: ignore[arg-type] # the tests give each field its own type
 
 
-def page_of(*some: Decision, total: int | None = None, offset: int = 0, order: str = "newest") -> DecisionPage:
+def page_of(*some: Decision, total: int | None = None, offset: int = 0, order: str = "newest") -> KeptPage[Decision]:
     """Return a page of some decisions."""
-    return DecisionPage(some, len(some) if total is None else total, offset, 20, 9, order)
+    return KeptPage(some, len(some) if total is None else total, offset, 20, 9, order)

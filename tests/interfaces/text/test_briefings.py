@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from satchel.brief.briefing import Briefing, LeftOut
+from satchel.brief.briefing.records import Briefing, LeftOut
 from satchel.interfaces.text.briefings import briefing_text, other_notes, room_for
 from tables import in_one_test
 

@@ -17,7 +17,7 @@ from satchel.interfaces.text.files import changes_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.messages import messages_text
 from satchel.interfaces.text.rules import constraints_text
-from satchel.keep.decisions.records import DecisionPage
+from satchel.keep.decisions.records import Decision
 from tables import in_one_test
 
 OTHER_SEEDS = range(SEED + 1, SEED + 9)
@@ -36,7 +36,7 @@ def counter() -> TokenCounter:
     return found
 
 
-def usual_json(page: DecisionPage) -> dict[str, object]:
+def usual_json(page: KeptPage[Decision]) -> dict[str, object]:
     """Return decisions as a server without compact text would: less than the text says, no id, revision or cursor."""
     return {
         "decisions": [
@@ -88,7 +88,7 @@ def test_every_committed_decision_has_tags_scopes_a_layer_and_an_agent() -> None
 
 def test_the_committed_decisions_cost_72_percent_less_than_pretty_json(counter: TokenCounter) -> None:
     page = MAKERS["decisions"](SEED)
-    assert isinstance(page, DecisionPage)
+    assert isinstance(page, KeptPage)
     assert saved(counter, decisions_text(page), usual_json(page)) >= 72
 
 
@@ -96,7 +96,7 @@ def test_other_decisions_cost_about_as_much_less(counter: TokenCounter) -> None:
     figures = []
     for seed in OTHER_SEEDS:
         page = MAKERS["decisions"](seed)
-        assert isinstance(page, DecisionPage)
+        assert isinstance(page, KeptPage)
         figures.append(saved(counter, decisions_text(page), usual_json(page)))
     assert min(figures) >= 71.5
     assert sum(figures) / len(figures) >= 72

@@ -11,9 +11,10 @@ from interfaces.text.hostile import MINUTE, NEW_YEAR
 from interfaces.text.hostile_decisions import decision, kept, page_of, pages
 from interfaces.text.reading import DAY, TIME, read_moment
 from interfaces.text.reading_decisions import FORMAT, read_decisions
+from satchel.base.paging import KeptPage
 from satchel.interfaces.text.decisions import decisions_text
 from satchel.interfaces.text.parts import json_line
-from satchel.keep.decisions.records import DecisionPage, Value
+from satchel.keep.decisions.records import Decision, Value
 from tables import in_one_test
 
 
@@ -21,28 +22,28 @@ from tables import in_one_test
 @example(page_of(decision(2, value="rotated by", layer="business"), decision(1, value="300")))
 @example(page_of(decision(3, agent="-"), decision(2), decision(1, agent="-")))
 @example(page_of(decision(2, tags=("11-20",)), decision(1, tags=("a", "#b"), scopes=("c", "03:32"))))
-def test_what_was_decided_can_be_read_back(page: DecisionPage) -> None:
+def test_what_was_decided_can_be_read_back(page: KeptPage[Decision]) -> None:
     read, back = read_decisions(decisions_text(page))
-    assert back == tuple(map(kept, page.decisions))
+    assert back == tuple(map(kept, page.items))
     assert (read.total, read.offset if back else page.offset, read.next_offset) == (
         page.total,
         page.offset,
         page.next_offset,
     )
     assert read.notes == page.notes
-    assert read.order == (page.order if page.decisions else None)
+    assert read.order == (page.order if page.items else None)
 
 
 @given(pages())
 @example(page_of(decision(version="\N{MATHEMATICAL BOLD DIGIT ZERO}")))
-def test_no_stored_text_can_pass_for_a_line_of_ours(page: DecisionPage) -> None:
+def test_no_stored_text_can_pass_for_a_line_of_ours(page: KeptPage[Decision]) -> None:
     # splitlines, because a reader may break lines where we do not
     ours = [line for line in decisions_text(page).splitlines() if not line.startswith(" ")]
     heads = [line for line in ours if FORMAT.head.fullmatch(line)]
     headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     notes = [line for line in ours if line.startswith("note: ")]
-    assert (len(heads), len(items), len(notes)) == (1, len(page.decisions), len(page.notes))
+    assert (len(heads), len(items), len(notes)) == (1, len(page.items), len(page.notes))
     assert len(headings) <= len(items)
     assert len(ours) == 1 + len(headings) + len(items) + len(notes)
 

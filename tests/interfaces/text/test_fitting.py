@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from interfaces.text.hostile_decisions import decision, page_of
-from satchel.base.paging import Page
+from satchel.base.paging import KeptPage, Page
 from satchel.interfaces.text.decisions import decisions_text, history_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import MAX_CHARS, fitting_fields, fitting_text
-from satchel.keep.decisions.records import DecisionHistory, DecisionPage, DecisionState
+from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionState
 from tables import in_one_test
 
 NOW = 1_795_000_000_000
 
 
-def as_json(page: DecisionPage) -> dict[str, Any]:
+def as_json(page: KeptPage[Decision]) -> dict[str, Any]:
     fields = fields_of(page, "decisions")
     assert isinstance(fields, dict)
     return fields

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from satchel.brief.briefing import Briefed, Briefing, LeftOut
+from satchel.base.paging import KeptPage
+from satchel.brief.briefing.records import Briefed, Briefing, LeftOut
 from satchel.brief.extraction import StrategyProposal
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.packages import contents_fields
 from satchel.keep.packages.records import Package, PackageContent, PackagePage
-from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
-from satchel.keep.strategies import Strategy, StrategyPage
+from satchel.keep.patterns.records import ErrorPattern, Reported, SimilarError, Solution
+from satchel.keep.strategies import Strategy
 
 AT = 1_767_225_600_000
 ISO = "2026-01-01T00:00:00.000Z"
@@ -216,9 +217,9 @@ def test_contents_have_their_package_and_text_or_the_reason_for_none() -> None:
 @pytest.mark.parametrize(
     ("fields", "name", "items"),
     [
-        (fields_of(ErrorPatternPage((PATTERN,), 3, 0, 1, 8, notes=("n",)), "patterns"), "patterns", PATTERN_FIELDS),
+        (fields_of(KeptPage((PATTERN,), 3, 0, 1, 8, notes=("n",)), "patterns"), "patterns", PATTERN_FIELDS),
         (
-            fields_of(StrategyPage((STRATEGY,), 3, 0, 1, 8, notes=("n",)), "strategies"),
+            fields_of(KeptPage((STRATEGY,), 3, 0, 1, 8, notes=("n",)), "strategies"),
             "strategies",
             STRATEGY_FIELDS,
         ),

@@ -9,8 +9,8 @@ import pytest
 
 from satchel.base.paging import KeptPage, Page
 from satchel.interfaces.text.json import fields_of
-from satchel.keep.constraints import Constraint, ConstraintPage
-from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionPage, DecisionState, Similar
+from satchel.keep.constraints import Constraint
+from satchel.keep.decisions.records import Decision, DecisionHistory, DecisionState, Similar
 from satchel.keep.files.records import (
     Claim,
     Claimed,
@@ -255,12 +255,12 @@ def test_a_message_to_everyone_says_null() -> None:
     ("fields", "name", "items"),
     [
         (
-            fields_of(DecisionPage((DECISION,), 3, 0, 1, 8, notes=("n",)), "decisions"),
+            fields_of(KeptPage((DECISION,), 3, 0, 1, 8, notes=("n",)), "decisions"),
             "decisions",
             [DECISION_FIELDS],
         ),
         (
-            fields_of(ConstraintPage((CONSTRAINT,), 3, 0, 1, 8, notes=("n",)), "constraints"),
+            fields_of(KeptPage((CONSTRAINT,), 3, 0, 1, 8, notes=("n",)), "constraints"),
             "constraints",
             [fields_of(CONSTRAINT)],
         ),

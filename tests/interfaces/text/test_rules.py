@@ -23,9 +23,10 @@ from interfaces.text.reading import (
     read_value,
     read_when,
 )
+from satchel.base.paging import KeptPage
 from satchel.base.vocabulary import CATEGORIES, PRIORITIES
 from satchel.interfaces.text.rules import added_text, constraints_text
-from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint, ConstraintPage
+from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint
 
 FORMAT = Format(
     noun="constraint",
@@ -100,8 +101,8 @@ def constraint(number: int = 1, text: str = "x", **changes: object) -> Constrain
     return replace(one, **changes)  # type: ignore[arg-type] # the tests give each field its own type
 
 
-def page_of(*some: Constraint) -> ConstraintPage:
-    return ConstraintPage(some, len(some), 0, 20, 9, "priority")
+def page_of(*some: Constraint) -> KeptPage[Constraint]:
+    return KeptPage(some, len(some), 0, 20, 9, "priority")
 
 
 def ended(one: Constraint, by: str | None, at: int | None, reason: str | None) -> Constraint:
@@ -125,33 +126,33 @@ constraints = active | st.builds(
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> ConstraintPage:
+def pages(draw: st.DrawFn) -> KeptPage[Constraint]:
     items = draw(st.lists(constraints, max_size=6, unique_by=lambda item: item.id))
     order = draw(st.sampled_from(["priority", "newest", "oldest", "relevance", "seq"]))
     if order == "priority":
         items.sort(key=order_of, reverse=True)
     elif order in {"newest", "oldest"}:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=order == "newest")
-    return ConstraintPage(tuple(items), len(items), 0, 20, draw(st.integers(0, 99)), order, draw(hostile.notes))
+    return KeptPage(tuple(items), len(items), 0, 20, draw(st.integers(0, 99)), order, draw(hostile.notes))
 
 
 @given(pages())
 @example(page_of(constraint(2, category="data", layer="security"), constraint(1, category="category:x", layer="-")))
-def test_what_must_hold_can_be_read_back(page: ConstraintPage) -> None:
+def test_what_must_hold_can_be_read_back(page: KeptPage[Constraint]) -> None:
     read, back = read_constraints(constraints_text(page))
-    assert back == tuple(map(kept, page.constraints))
+    assert back == tuple(map(kept, page.items))
     assert (read.total, read.notes) == (page.total, page.notes)
     assert read.order == (page.order if back else None)
 
 
 @given(pages())
-def test_no_constraint_can_pass_for_a_line_of_ours(page: ConstraintPage) -> None:
+def test_no_constraint_can_pass_for_a_line_of_ours(page: KeptPage[Constraint]) -> None:
     ours = [line for line in constraints_text(page).splitlines() if not line.startswith(" ")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     others = [line for line in ours[1:] if line not in items]
     headings = [line for line in others if line.endswith(":") and not line.startswith("note:")]
     assert FORMAT.head.fullmatch(ours[0])
-    assert len(items) == len(page.constraints)
+    assert len(items) == len(page.items)
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
 
 

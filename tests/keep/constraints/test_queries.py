@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Constraint, ConstraintPage, InvalidInput, Satchel, StoreDamaged
+from satchel import Constraint, InvalidInput, Satchel, StoreDamaged
 from satchel.base.clock import iso
+from satchel.base.paging import KeptPage
 from tables import in_one_test
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def say_nothing(done: int, total: int) -> None:
     """Nobody watches the progress."""
 
 
-def texts(page: ConstraintPage) -> list[str]:
+def texts(page: KeptPage[Constraint]) -> list[str]:
     return [constraint.text for constraint in page]
 
 
@@ -72,7 +73,7 @@ def passes(constraint: Constraint, chosen: set[str]) -> bool:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_filters_together_let_through_what_passes_all_of_them(grid: Satchel, order: str) -> None:
-    everything = grid.constraints.find(status="all", order=order, limit=500).constraints
+    everything = grid.constraints.find(status="all", order=order, limit=500).items
     assert len(everything) == 128
     for chosen in SUBSETS:
         given = {"status": "all", **{name: FILTERS[name] for name in chosen}}
@@ -213,7 +214,7 @@ def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
 ) -> None:
     satchel.constraints.add("x", agent="ann", tags=["api"])
     page = satchel.constraints.find(**given)
-    assert (page.total, page.constraints, page.notes[0]) == (0, (), note)
+    assert (page.total, page.items, page.notes[0]) == (0, (), note)
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -262,7 +263,7 @@ def test_a_page_knows_its_total_and_what_comes_next(satchel: Satchel) -> None:
     assert (texts(page), page.total, page.offset, page.limit, page.next_offset) == (["2", "1"], 5, 2, 2, 4)
     assert satchel.constraints.find(limit=2, offset=4).next_offset is None
     total = satchel.constraints.find(limit=0)
-    assert (total.constraints, total.total) == ((), 5)
+    assert (total.items, total.total) == ((), 5)
 
 
 def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
@@ -297,7 +298,7 @@ def test_a_filter_that_is_none_is_refused(satchel: Satchel, is_empty: bool) -> N
 @pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.constraints.find(layer="data", tags=["api"], author="ann")
-    assert (page.constraints, page.total, page.seq) == ((), 0, 0)
+    assert (page.items, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()

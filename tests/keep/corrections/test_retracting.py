@@ -81,7 +81,7 @@ def test_a_rule_says_why_by_whom_and_since_when_it_does_not_hold(satchel: Satche
     ref = keep_rule(satchel)
     now = clock.advance(5_000)
     satchel.corrections.retract(ref, "no longer needed", agent="ben")
-    (ended,) = satchel.constraints.find(status="inactive").constraints
+    (ended,) = satchel.constraints.find(status="inactive").items
     assert (ended.active, ended.reason, ended.deactivated_by) == (False, "no longer needed", "ben")
     assert (ended.deactivated_at, ended.agent, ended.tags, ended.layer) == (now, "ann", ("api",), "data")
     assert satchel.constraints.find().total == 0
@@ -89,14 +89,14 @@ def test_a_rule_says_why_by_whom_and_since_when_it_does_not_hold(satchel: Satche
 
 def test_the_reason_and_the_agent_may_be_left_out(satchel: Satchel) -> None:
     satchel.corrections.retract(keep_rule(satchel))
-    (ended,) = satchel.constraints.find(status="inactive").constraints
+    (ended,) = satchel.constraints.find(status="inactive").items
     assert (ended.reason, ended.deactivated_by) == (None, None)
 
 
 def test_the_default_agent_retracts_where_none_is_named(open_in: Callable[..., Satchel], project: Path) -> None:
     satchel = open_in(project, agent="planner")
     satchel.corrections.retract(keep_rule(satchel))
-    assert satchel.constraints.find(status="inactive").constraints[0].deactivated_by == "planner"
+    assert satchel.constraints.find(status="inactive").items[0].deactivated_by == "planner"
 
 
 def test_the_reason_is_cleaned_and_redacted(satchel: Satchel) -> None:

@@ -48,7 +48,7 @@ def test_a_batch_of_one_is_as_setting_one(decisions: Decisions) -> None:
 
 def test_as_many_as_allowed_are_set_at_once(decisions: Decisions) -> None:
     made = decisions.set_many([NewDecision(f"key {number}", number) for number in range(200)])
-    assert decisions.find(limit=200, order="desc").decisions[::-1] == tuple(replace(one, similar=()) for one in made)
+    assert decisions.find(limit=200, order="desc").items[::-1] == tuple(replace(one, similar=()) for one in made)
 
 
 @pytest.mark.parametrize("size", [0, 201])

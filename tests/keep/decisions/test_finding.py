@@ -9,7 +9,8 @@ import pytest
 
 from satchel import Decision, InvalidInput, Satchel
 from satchel.base.clock import iso
-from satchel.keep.decisions.records import DecisionPage, NewDecision
+from satchel.base.paging import KeptPage
+from satchel.keep.decisions.records import NewDecision
 from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 START = 1_795_000_000_000
 
 
-def keys(page: DecisionPage) -> list[str]:
+def keys(page: KeptPage[Decision]) -> list[str]:
     return [decision.key for decision in page]
 
 
@@ -75,7 +76,7 @@ def grid(decisions: Decisions, clock: ManualClock) -> Decisions:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_filters_together_let_through_what_passes_all_of_them(grid: Decisions, order: str) -> None:
-    everything = grid.find(order=order, limit=500).decisions
+    everything = grid.find(order=order, limit=500).items
     assert len(everything) == 384
     for chosen in SUBSETS:
         page = grid.find(order=order, limit=500, **{name: FILTERS[name] for name in chosen})
@@ -272,7 +273,7 @@ def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
 ) -> None:
     decisions.set("cache", "redis", agent="ann", tags=["api"])
     page = decisions.find(**given)
-    assert (page.total, page.decisions) == (0, ())
+    assert (page.total, page.items) == (0, ())
     assert page.notes[0].startswith(note)
 
 
@@ -318,7 +319,7 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(
     decisions: Decisions, satchel: Satchel, project: Path
 ) -> None:
     page = decisions.find(layer="data", tags=["api"], scopes=["gateway"], author="ann", query="cache")
-    assert (page.decisions, page.total, page.seq) == ((), 0, 0)
+    assert (page.items, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()

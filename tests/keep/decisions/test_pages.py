@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Satchel, StoreDamaged
-from satchel.keep.decisions.records import DecisionPage
+from satchel.base.paging import KeptPage
+from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
 
-def keys(page: DecisionPage) -> list[str]:
+def keys(page: KeptPage[Decision]) -> list[str]:
     return [decision.key for decision in page]
 
 
@@ -80,13 +81,13 @@ def test_without_an_order_the_newest_come_first(eleven: Decisions, given: dict[s
 @pytest.mark.parametrize("given", SELECTIONS)
 def test_a_limit_of_zero_gives_the_total_alone(eleven: Decisions, given: dict[str, Any]) -> None:
     page = eleven.find(limit=0, **given)
-    assert (page.decisions, page.total, page.next_offset) == ((), 11, None)
+    assert (page.items, page.total, page.next_offset) == ((), 11, None)
 
 
 @pytest.mark.parametrize("given", SELECTIONS)
 def test_beyond_the_end_there_is_nothing(eleven: Decisions, given: dict[str, Any]) -> None:
     page = eleven.find(offset=11, **given)
-    assert (page.decisions, page.total, page.next_offset) == ((), 11, None)
+    assert (page.items, page.total, page.next_offset) == ((), 11, None)
 
 
 def test_an_update_does_not_move_a_decision_in_the_order(eleven: Decisions, clock: ManualClock) -> None:
@@ -208,7 +209,7 @@ class TestSearch:
         assert (results[0].ref, results[0].status) == (new.ref, "active")
         assert {(one.ref, one.status) for one in results[1:]} == {(old.ref, "deprecated"), (draft.ref, "draft")}
         assert [one.ref for one in satchel.finding.search("gateway").results] == [new.ref, draft.ref]
-        assert decisions.find(query="gateway").decisions[0].id == new.id
+        assert decisions.find(query="gateway").items[0].id == new.id
 
     def test_a_decision_made_active_again_ranks_as_such(self, decisions: Decisions, satchel: Satchel) -> None:
         decisions.set("edge", "the gateway signs every request for each of the services that stand behind it")

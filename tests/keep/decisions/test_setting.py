@@ -47,7 +47,7 @@ def test_every_field_comes_back_as_it_was_given(decisions: Decisions, clock: Man
     assert len(bytes.fromhex(made.uid)) == 16
     assert made.seq == decisions.find().seq
     assert reread(decisions, "cache") == made
-    assert decisions.find().decisions == (made,)
+    assert decisions.find().items == (made,)
 
 
 def test_a_scope_that_reads_like_a_folder_is_kept_with_a_note(decisions: Decisions) -> None:

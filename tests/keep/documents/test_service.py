@@ -19,7 +19,7 @@ _AGENTS = "- Always use tabs.\n- Never push to main without a review.\n\nA shop 
 
 
 def rules(satchel: Satchel, status: str = "active") -> dict[str, str]:
-    return {one.ref: one.text for one in satchel.constraints.find(status=status).constraints}
+    return {one.ref: one.text for one in satchel.constraints.find(status=status).items}
 
 
 def proposed(satchel: Satchel) -> list[tuple[str, str, str | None]]:
@@ -55,9 +55,7 @@ def test_changed_and_removed_texts_are_proposed_and_keep_their_items(accepted: S
     assert proposed(accepted) == [("AGENTS.md:5", "changed", "c2"), ("c1", "removed", "c1")]
     accepted.documents.accept()
     assert rules(accepted) == {"c2": "Never push to main without two reviews."}
-    assert [one.reason for one in accepted.constraints.find(status="inactive").constraints] == [
-        "removed from AGENTS.md"
-    ]
+    assert [one.reason for one in accepted.constraints.find(status="inactive").items] == ["removed from AGENTS.md"]
     assert accepted.items.read(["c2"]).items[0].kept_states[0].line["text"] == "Never push to main without a review."
     assert accepted.items.read(["e1"]).items[0].notes == ("from AGENTS.md:3, accepted by human",)
     assert proposed(accepted) == []

@@ -55,7 +55,7 @@ def test_a_solution_can_be_forgotten_and_its_error_stays(satchel: Satchel) -> No
     kept = satchel.patterns.report("KeyError", "no id", solution="omega then").recorded
     result = satchel.housekeeping.forget("y1")
     assert (result.ref, result.kind, result.text, result.done) == ("y1", "solution", "alpha first", True)
-    (pattern,) = satchel.patterns.find().patterns
+    (pattern,) = satchel.patterns.find().items
     assert [one.ref for one in pattern.solutions] == [kept.ref if kept else None]
     assert satchel.finding.search("alpha").total == 0
     assert [one.ref for one in satchel.finding.search("omega").results] == [pattern.ref]
@@ -65,7 +65,7 @@ def test_a_solution_can_be_forgotten_and_its_error_stays(satchel: Satchel) -> No
 def test_a_forgotten_solution_counts_as_a_change_of_its_error(satchel: Satchel) -> None:
     before = satchel.patterns.report("KeyError", "no id", solution="alpha").pattern.seq
     satchel.housekeeping.forget("y1")
-    assert [one.solutions for one in satchel.patterns.find(after_seq=before).patterns] == [()]
+    assert [one.solutions for one in satchel.patterns.find(after_seq=before).items] == [()]
 
 
 def test_nothing_of_a_forgotten_solution_stays_in_any_byte(satchel: Satchel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keep.importing.results import SECOND
 from satchel import Satchel
-from satchel.keep.moving import Imported
+from satchel.keep.moving.records import Imported
 from satchel.keep.patterns.records import ErrorPattern, Solution
 
 DAY = 86_400 * SECOND
@@ -19,7 +19,7 @@ def counts(result: Imported) -> dict[str, tuple[int, int, int, int, int]]:
 
 def the_pattern(satchel: Satchel) -> ErrorPattern:
     """Return the only error there is."""
-    (pattern,) = satchel.patterns.find(status="all").patterns
+    (pattern,) = satchel.patterns.find(status="all").items
     return pattern
 
 

@@ -155,7 +155,7 @@ def test_a_strategy_that_helped_more_there_follows(satchel: Satchel, bring: Take
         database.strategy(**columns)
         result = bring(database)
     assert counts(result)["strategy"] == (0, 1, 0, 0, 0)
-    (strategy,) = satchel.strategies.find().strategies
+    (strategy,) = satchel.strategies.find().items
     assert (strategy.helped, strategy.last_seen) == (6, (now - 5) * SECOND)
 
 
@@ -177,7 +177,7 @@ def test_a_strategy_that_was_tried_here_counts_that_too(
     database = bazinga("b.db")
     database.strategy(**columns)
     assert counts(bring(database))["strategy"] == counted
-    (strategy,) = satchel.strategies.find().strategies
+    (strategy,) = satchel.strategies.find().items
     assert (strategy.helped, strategy.not_helped) == (columns.get("helpfulness", 4), 1)
     assert strategy.insight == columns.get("insight", "queue writes and replay them")
 

@@ -54,7 +54,7 @@ def test_names_that_matter_little_are_left_out_and_reported(satchel: Satchel, br
     result = bring(database)
     (package,) = satchel.packages.find(run_id="s1").packages
     assert (package.agent, package.consumers) == (None, ())
-    assert satchel.strategies.find().strategies[0].framework is None
+    assert satchel.strategies.find().items[0].framework is None
     assert sum(one.reason.count("left out") for one in result.troubles) == 3
 
 

@@ -116,7 +116,7 @@ def test_a_pattern_without_a_solution_waits_for_one(satchel: Satchel, bring: Tak
 
 def test_a_strategy_comes_with_everything(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
     bring(sample(tmp_path / "b.db", "19", now))
-    (strategy,) = satchel.strategies.find().strategies
+    (strategy,) = satchel.strategies.find().items
     assert (strategy.topic, strategy.insight) == ("react-native-offline", "queue writes and replay them")
     assert (strategy.helped, strategy.not_helped) == (4, 0)
     assert (strategy.lang, strategy.framework) == ("typescript", "react-native")
@@ -127,7 +127,7 @@ def test_a_long_insight_is_shortened_and_reported(satchel: Satchel, bring: Take,
     database = bazinga()
     database.strategy(topic="offline", insight="word " * 200)
     result = bring(database)
-    assert len(satchel.strategies.find().strategies[0].insight) == 500
+    assert len(satchel.strategies.find().items[0].insight) == 500
     assert [one.left_out for one in result.troubles] == [False]
 
 

@@ -330,7 +330,8 @@ class TestReplies:
         work = satchel.workplace
         satchel.agents.register("Ann")
         with work.engine.write() as transaction:
-            number = post(transaction, work, 1, "of Satchel's own", work.clock(), by=None, to=None, type="info")
+            place = (transaction, 1, "of Satchel's own", work.clock(), work.retention)
+            number = post(*place, sender=None, to=None)
         with pytest.raises(InvalidInput, match=f"m{number} has no sender to reply to. Name an agent with to, or 'all'"):
             satchel.messages.send("answer", reply_to=number, agent="Ann")
         assert satchel.messages.send("answer", to="all", reply_to=number, agent="Ann").thread == number
@@ -352,7 +353,8 @@ def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualCloc
     ann, bob = satchel.agents.register("Ann"), satchel.agents.register("Bob")
     work = satchel.workplace
     with work.engine.write() as transaction:
-        number = post(transaction, work, 1, "ttl was overtaken", clock.now, by=ann.id, to=bob.id, priority="critical")
+        place = (transaction, 1, "ttl was overtaken", clock.now, work.retention)
+        number = post(*place, sender=ann.id, to=bob.id, type="warning", priority="critical")
     (read,) = satchel.messages.inbox(agent="Bob", query="overtaken")
     assert isinstance(read, Message)
     assert (read.id, read.sender, read.to, read.type, read.priority) == (number, "Ann", "Bob", "warning", "critical")

@@ -407,10 +407,10 @@ def test_what_an_agent_imports_binds_no_more_than_what_an_agent_writes(satchel: 
         uid=draft.uid, key="store_draft", value="valkey", revision=2, updated_at="2036-01-01T00:00:00.000Z"
     )
     take(satchel, [rule(priority="critical"), forged], is_by_agent=True)
-    assert satchel.constraints.find().constraints[0].priority == "high"
+    assert satchel.constraints.find().items[0].priority == "high"
     assert satchel.decisions.get("store_draft").decision.status == "draft"
     take(satchel, [rule(uid=OTHER_UID, priority="critical")])
-    assert satchel.constraints.find().constraints[0].priority == "critical"
+    assert satchel.constraints.find().items[0].priority == "critical"
 
 
 def test_an_import_by_an_agent_accepts_no_rule_for_a_person_and_changes_none_that_one_accepted(

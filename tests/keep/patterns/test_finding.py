@@ -9,8 +9,9 @@ import pytest
 
 from days_of_use import vouch, vouch_in
 from index_tables import indexed
-from satchel import ErrorPattern, ErrorPatternPage, InvalidInput, NotFound, Satchel, StoreDamaged
+from satchel import ErrorPattern, InvalidInput, NotFound, Satchel, StoreDamaged
 from satchel.base.clock import iso
+from satchel.base.paging import KeptPage
 from satchel.keep import expiry
 from satchel.keep.patterns import updates
 from tables import in_one_test
@@ -27,7 +28,7 @@ def name(number: int) -> str:
     return "zz" + "".join(LETTERS[int(digit)] for digit in f"{number:03}")
 
 
-def examples(page: ErrorPatternPage) -> list[str]:
+def examples(page: KeptPage[ErrorPattern]) -> list[str]:
     return [pattern.example for pattern in page]
 
 
@@ -73,7 +74,7 @@ def passes(pattern: ErrorPattern, chosen: set[str]) -> bool:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_filters_together_let_through_what_passes_all_of_them(grid: Satchel, order: str) -> None:
-    everything = grid.patterns.find(order=order, limit=500).patterns
+    everything = grid.patterns.find(order=order, limit=500).items
     assert len(everything) == 32
     for chosen in SUBSETS:
         page = grid.patterns.find(order=order, limit=500, **{filtered: FILTERS[filtered] for filtered in chosen})
@@ -150,7 +151,7 @@ def test_a_search_without_an_order_is_by_relevance(satchel: Satchel) -> None:
     assert page.order == "relevance"
     scores = [pattern.score or 0 for pattern in page]
     assert scores[0] > scores[1] > 0
-    assert satchel.patterns.find().patterns[0].score is None
+    assert satchel.patterns.find().items[0].score is None
 
 
 def test_a_search_pages_as_it_counts(satchel: Satchel) -> None:
@@ -226,7 +227,7 @@ def test_a_page_knows_its_total_and_what_comes_next(satchel: Satchel) -> None:
     )
     assert satchel.patterns.find(limit=2, offset=19).next_offset is None
     total = satchel.patterns.find(limit=0)
-    assert (total.patterns, total.total, len(satchel.patterns.find())) == ((), 21, 20)
+    assert (total.items, total.total, len(satchel.patterns.find())) == ((), 21, 20)
 
 
 @in_one_test(
@@ -273,7 +274,7 @@ def test_getting_refuses_an_unknown_status(satchel: Satchel) -> None:
 @pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.patterns.find()
-    assert (page.patterns, page.total, page.seq) == ((), 0, 0)
+    assert (page.items, page.total, page.seq) == ((), 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()
@@ -351,7 +352,7 @@ class TestProjects:
 
     def test_take_nothing_by_another_s_ids(self, two: tuple[Satchel, Satchel]) -> None:
         one, other = two
-        theirs = other.patterns.find().patterns
+        theirs = other.patterns.find().items
         (fix,) = theirs[0].solutions
         for call in (
             lambda: one.patterns.get(theirs[0].ref),
@@ -361,7 +362,7 @@ class TestProjects:
         ):
             with pytest.raises(NotFound):
                 call()
-        assert other.patterns.find().patterns == theirs
+        assert other.patterns.find().items == theirs
 
     def test_the_same_fix_in_another_confirms_nothing(self, two: tuple[Satchel, Satchel]) -> None:
         one, other = two

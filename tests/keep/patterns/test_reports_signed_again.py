@@ -94,7 +94,7 @@ class TestMerging:
         assert merged.patterns.outcome("y1", helped=True, agent="Cid").confirmed == 1
 
     def test_what_moved_is_found_with_the_older_one(self, merged: Satchel) -> None:
-        assert [one.ref for one in merged.patterns.find(query="wait").patterns] == ["x1"]
+        assert [one.ref for one in merged.patterns.find(query="wait").items] == ["x1"]
 
     def test_only_reports_that_the_equal_solution_ended_are_ended_by_the_other(self, satchel: Satchel) -> None:
         make_old(satchel, SAME)

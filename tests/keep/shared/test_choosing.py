@@ -94,13 +94,13 @@ def test_every_kind_goes_through_git(team: Team) -> None:
     send(team, "ann")
     pull(team, "ben")
     assert not ben.shared.accept(all=True).failed
-    rule = ben.constraints.find().constraints[0]
+    rule = ben.constraints.find().items[0]
     assert (rule.text, rule.category, rule.priority, rule.tags) == ("no eval", "security", "high", ("api",))
     note = ben.entries.read().entries[0]
     assert (note.content, note.type, note.file, note.line) == ("the cache is cold at start", "discovery", "src/a.py", 3)
-    error = ben.patterns.find().patterns[0]
+    error = ben.patterns.find().items[0]
     assert (error.error_type, [one.text for one in error.solutions]) == ("ValueError", ["check it first"])
-    strategy = ben.strategies.find().strategies[0]
+    strategy = ben.strategies.find().items[0]
     assert (strategy.topic, strategy.insight) == ("caching", "warm it before the first request")
     assert ben.shared.sync().written == ()
 

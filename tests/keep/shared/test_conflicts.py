@@ -102,7 +102,7 @@ def test_the_same_error_met_by_two_is_one(team: Team) -> None:
     assert [(one or "")[:16] for one in waiting_for(team, "ben")] == ["another item has"]
     team.settle()
     for name in team.clones:
-        (error,) = team.clones[name].patterns.find().patterns
+        (error,) = team.clones[name].patterns.find().items
         assert sorted(one.text for one in error.solutions) == ["catch it", "check it first"]
     assert team.files("ann") == team.files("ben")
 

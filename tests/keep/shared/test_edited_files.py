@@ -55,15 +55,15 @@ def test_a_rule_that_was_edited_by_hand_keeps_what_it_said_before(team: Team) ->
     share_with_ben(team, "c1")
     _edited_by_ann(team, "no eval", "no eval, nor exec")
     ben = team.clones["ben"]
-    rule = ben.constraints.find().constraints[0]
+    rule = ben.constraints.find().items[0]
     assert (rule.text, rule.agent) == ("no eval, nor exec", "ann")
-    assert rule.created_at > team.clones["ann"].constraints.find().constraints[0].created_at
+    assert rule.created_at > team.clones["ann"].constraints.find().items[0].created_at
     (item,) = ben.items.read(["c1"]).items
     assert [(kept.source, kept.line["text"]) for kept in item.kept_states] == [("shared", "no eval")]
     assert len(ben.shared.sync().written) == 1
     send(team, "ben")
     team.settle()
-    assert team.clones["ann"].constraints.find().constraints[0].text == "no eval, nor exec"
+    assert team.clones["ann"].constraints.find().items[0].text == "no eval, nor exec"
 
 
 def test_a_solution_that_was_edited_by_hand_is_the_later_one(team: Team) -> None:
@@ -73,7 +73,7 @@ def test_a_solution_that_was_edited_by_hand_is_the_later_one(team: Team) -> None
     share_with_ben(team, "x1")
     ben.patterns.outcome("y1", helped=True, agent="tester")
     _edited_by_ann(team, "check it first", "check it last")
-    (error,) = ben.patterns.find().patterns
+    (error,) = ben.patterns.find().items
     assert [(one.text, one.confirmed) for one in error.solutions] == [("check it last", 1)]
 
 

@@ -72,12 +72,10 @@ def _state(team: Team) -> object:
     satchel: Satchel = team.clones["cy"]
     satchel.shared.sync()
     items: list[object] = []
-    for decision in satchel.decisions.find(limit=50).decisions:
+    for decision in satchel.decisions.find(limit=50).items:
         history = satchel.decisions.get(decision.key).history.items
         items.append((decision.value, decision.agent, sorted(str(one.value) for one in history)))
-    items += [
-        (error.example, sorted(one.text for one in error.solutions)) for error in satchel.patterns.find().patterns
-    ]
+    items += [(error.example, sorted(one.text for one in error.solutions)) for error in satchel.patterns.find().items]
     return items, team.files("cy"), [(one.uid, one.state) for one in satchel.shared.standing(all=True).items]
 
 
@@ -154,5 +152,5 @@ def test_a_text_with_the_key_of_another_item_changes_neither(clone: Callable[...
     path.write_bytes(render(replace(other, fields=one.fields)))
     done = team.clones["cy"].shared.accept(all=True)
     assert [reason for _, reason in done.failed] == ["its key is that of d1: change the key"]
-    decisions = team.clones["cy"].decisions.find(limit=50).decisions
+    decisions = team.clones["cy"].decisions.find(limit=50).items
     assert {decision.key: decision.value for decision in decisions} == {"db": one.body, "cache": other.body}

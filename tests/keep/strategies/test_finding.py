@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import InvalidInput, Satchel, StoreDamaged, Strategy, StrategyPage
+from satchel import InvalidInput, Satchel, StoreDamaged, Strategy
 from satchel.base.clock import iso
+from satchel.base.paging import KeptPage
 from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
 
-def insights(page: StrategyPage) -> list[str]:
+def insights(page: KeptPage[Strategy]) -> list[str]:
     return [strategy.insight for strategy in page]
 
 
@@ -89,7 +90,7 @@ def test_what_helped_most_comes_first(satchel: Satchel, clock: ManualClock) -> N
     satchel.strategies.save("x", "newest")
     page = satchel.strategies.find()
     assert (insights(page), page.order) == (["best", "mixed", "newest", "plain", "worst"], "most helpful")
-    assert plain.ref == page.strategies[3].ref
+    assert plain.ref == page.items[3].ref
 
 
 def test_an_order_asked_for_is_by_time_then_number(satchel: Satchel, clock: ManualClock) -> None:
@@ -114,7 +115,7 @@ def test_a_search_shows_the_best_match_first_with_its_score(satchel: Satchel) ->
     assert first is not None
     assert second is not None
     assert first > second > 0
-    assert satchel.strategies.find(query="gateway", limit=1, offset=1).strategies == page.strategies[1:]
+    assert satchel.strategies.find(query="gateway", limit=1, offset=1).items == page.items[1:]
     assert satchel.strategies.find(query="gateway", limit=0).total == 2
 
 
@@ -138,7 +139,7 @@ def test_a_name_that_nothing_has_makes_the_page_empty_and_is_said(
 ) -> None:
     satchel.strategies.save("caching", "x", agent="ann")
     page = satchel.strategies.find(**given, query=search)
-    assert (page.total, page.strategies, page.notes[0]) == (0, (), note)
+    assert (page.total, page.items, page.notes[0]) == (0, (), note)
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -176,7 +177,7 @@ def test_a_page_knows_its_total_and_what_comes_next(satchel: Satchel) -> None:
     page = satchel.strategies.find(limit=2, offset=2)
     assert (insights(page), page.total, page.offset, page.limit, page.next_offset) == (["2", "1"], 5, 2, 2, 4)
     total = satchel.strategies.find(limit=0)
-    assert (total.strategies, total.total) == ((), 5)
+    assert (total.items, total.total) == ((), 5)
 
 
 def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
@@ -216,7 +217,7 @@ def test_a_filter_that_is_none_is_refused(
 @pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.strategies.find(topic="x", lang="go", author="ann", after_seq=0)
-    assert (page.strategies, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
+    assert (page.items, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()

@@ -25,7 +25,7 @@ def test_an_outcome_is_counted_and_renews_when_it_was_seen(
     counted = satchel.strategies.outcome(saved.ref, helped)
     assert (counted.helped, counted.not_helped) == counts
     assert (counted.last_seen, counted.created_at, counted.seq) == (now, saved.created_at, saved.seq + 1)
-    assert satchel.strategies.find().strategies == (counted,)
+    assert satchel.strategies.find().items == (counted,)
 
 
 def test_the_spine_learns_of_the_change(satchel: Satchel) -> None:
@@ -55,7 +55,7 @@ def test_outcomes_at_once_lose_no_count(open_in: Callable[..., Satchel], project
         thread.start()
     for thread in threads:
         thread.join()
-    (counted,) = many[0].strategies.find().strategies
+    (counted,) = many[0].strategies.find().items
     assert (counted.helped, counted.not_helped) == (60, 60)
 
 
@@ -89,7 +89,7 @@ def test_a_strategy_of_another_project_is_not_counted(open_in: Callable[..., Sat
     one.strategies.save("x", "y")
     with pytest.raises(NotFound):
         one.strategies.outcome(theirs.ref, True)
-    assert other.strategies.find().strategies == (theirs,)
+    assert other.strategies.find().items == (theirs,)
 
 
 def test_a_reader_cannot_report(open_in: Callable[..., Satchel], project: Path) -> None:

@@ -78,7 +78,7 @@ _HAS_OTHERS = "SELECT 1 WHERE " + " OR ".join(
 def _find(context: BriefingContext, query: Query, small: int, candidates: int) -> Relevance:
     # Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
     # items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
-    transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
+    transaction, scope = context.transaction, Scope(context.loop.project_id, now=context.now)
     meaning = meaning_for(context.workplace, query)
     if meaning is not None:
         meaning = replace(meaning, seconds=_SECONDS_OF_MEANING)

@@ -10,7 +10,7 @@ from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
 from satchel.brief import loop_history
 from satchel.brief.briefing import handover, own, packages, run, sources
-from satchel.brief.briefing.records import Candidate
+from satchel.brief.briefing.records import Candidate, Request
 from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
 from satchel.brief.fields import joined
 from satchel.brief.loop_history import Attempt, History
@@ -54,38 +54,6 @@ _SHARE_TO_END = 1.5
 _MOST_OTHERS = 3
 
 _OF_ATTEMPTS = (SCRATCHPAD, REVIEW_VERDICT)  # what tells of the attempts and successes of a loop
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The checked arguments of a briefing.
-
-    Attributes:
-        role: folded, or None; ``role_as_given`` as it was written.
-        budget: tokens; more candidates than fill it are not collected.
-        again: whether delivered items are shown again.
-        since: only later changes are shown, in milliseconds UTC; None is everything.
-        reminds: whether a line of critical items stays after their delivery.
-        within_session: whether the budget is also limited by what hooks have left in the window.
-        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
-        begins: whether its session begins: then it is told what the last one did.
-    """
-
-    role: str | None
-    task_id: str | None
-    loop_id: str | None
-    iteration: int
-    query: str | None
-    run_id: str | None
-    agent: str | None
-    budget: int
-    again: bool
-    since: int | None = None
-    reminds: bool = True
-    counts: bool = True
-    begins: bool = False
-    role_as_given: str | None = None
-    within_session: bool = False
 
 
 @dataclass(slots=True)
@@ -246,20 +214,12 @@ def _collect(
     context = BriefingContext(
         transaction=transaction,
         workplace=workplace,
-        project_id=project.id,
+        request=request,
         run=run_of_loop,
         is_run_chosen=choice is not None,
-        task_id=request.task_id,
-        loop_id=request.loop_id,
-        role=request.role,
-        agent=agent,
         delivered=got,
-        budget=request.budget,
         has_query=query is not None and bool(query.terms),
         only_matches=is_hooked,
-        since=request.since,
-        reminds=request.reminds,
-        counts=request.counts,
         now=now,
         pinned=pinned,
         loop=loop,
@@ -297,7 +257,7 @@ def _gather(
     *,
     begins: bool,
 ) -> None:
-    transaction, project_id, now = context.transaction, context.project_id, context.now
+    transaction, project_id, now = context.transaction, context.loop.project_id, context.now
     done: dict[int, Gathered] = {}
     shared: list[str] = []
 
@@ -394,7 +354,7 @@ def _since(history: History) -> tuple[int, int]:
 
 
 def _others(context: BriefingContext, tried: Sequence[Attempt]) -> Asking[tuple[str, ...]]:
-    authors = {one.place.author for one in tried} - {context.agent}
+    authors = {one.place.author for one in tried} - {context.loop.author}
     unnamed = (run.UNNAMED,) if None in authors else ()
     numbers = [author for author in authors if author is not None]
     if not numbers:

@@ -30,12 +30,12 @@ _PACKAGE_PRIORITY = f"CASE WHEN c.priority < {CRITICAL} AND {_IS_STALE} THEN 1 E
 
 def packages(context: BriefingContext) -> Source:
     """Return the live packages of the project: those for this role or any, and every critical one."""
-    live = "c.project_id = :project AND c.superseded_by IS NULL"
+    live, role = "c.project_id = :project AND c.superseded_by IS NULL", context.request.role
     pinned, is_open = set_of(context.pinned.get(Kind.PACKAGE.number, ())), f"NOT EXISTS ({_CONSUMERS})"
     # a list of those for the role is faster for counting all, a look-up of each for finding the first
+    others = f"c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open}"
     every, each = (
-        "" if context.role is None else f" AND (c.priority = {CRITICAL} OR c.id IN {pinned} OR {is_open} OR {for_role})"
-        for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
+        "" if role is None else f" AND ({others} OR {for_role})" for for_role in (_ARE_FOR_ROLE, _IS_FOR_ROLE)
     )
     of_task = "c.task_id = :task AND c.run_id = :run" if context.is_run_chosen else "c.task_id = :task"
     rank, rank_of_role = (
@@ -46,7 +46,6 @@ def packages(context: BriefingContext) -> Source:
         section="packages",
         kind=Kind.PACKAGE,
         tool="get_packages",
-        table="context_packages c",
         changed_at="c.updated_at",
         reminds=True,
         where=live + every,
@@ -55,8 +54,8 @@ def packages(context: BriefingContext) -> Source:
         # uses only if superseded_by is named too, although that is null
         orders=(
             ("c.updated_at DESC, c.id DESC", f"c.priority = {CRITICAL}"),
-            *([(f"{rank} DESC, c.id DESC", of_task + each)] if context.task_id is not None else []),
-            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if context.role is not None else []),
+            *([(f"{rank} DESC, c.id DESC", of_task + each)] if context.loop.task_id is not None else []),
+            *([(f"{rank_of_role} DESC, c.id DESC", _ARE_FOR_ROLE)] if role is not None else []),
             (
                 "c.superseded_by DESC, c.priority DESC, c.updated_at DESC, c.id DESC",
                 f"{ANY_PRIORITY} AND {_IS_FRESH}{each}",
@@ -79,7 +78,6 @@ def _package(context: BriefingContext, new: New, row: Row) -> Candidate:
     number, _seq, kind, priority, summary, path, task, run_id, agent, changed, is_for_role = row
     problem = None if path is None else _unreadable(path, context.workplace.files_root)
     return new(
-        label="package",
         group="packages (get_packages opens them)",
         head=joined(TYPES[kind - 1], by(agent), other_task(context, task), name_text(path)),
         text=summary if problem is None else f"{summary} (its file {problem})",
@@ -114,13 +112,12 @@ _LAST_SEEN = "c.last_seen DESC, c.id DESC"
 def error_patterns(context: BriefingContext) -> Source:
     """Return the errors with a solution; a weak one is shown if there is no better one."""
     alive = "c.project_id = :project AND c.expires_at > :now"
-    may_be_met = context.task_id is not None or context.loop_id is not None
+    may_be_met = context.loop.task_id is not None or context.loop.loop_id is not None
     return Source(
         name="error patterns",
         section="errors",
         kind=Kind.ERROR_PATTERN,
         tool="report_error",
-        table="error_patterns c",
         changed_at="c.last_seen",
         where=f"{alive} AND {_IS_SOLVED}",
         narrowed=alive,
@@ -139,7 +136,7 @@ def error_patterns(context: BriefingContext) -> Source:
 def _load_patterns(
     context: BriefingContext, source: Source, numbers: Sequence[int], notes: list[str]
 ) -> Asking[list[Candidate]]:
-    solutions = ask_solutions(context.transaction, context.project_id, numbers, WEAK)
+    solutions = ask_solutions(context.transaction, context.loop.project_id, numbers, WEAK)
     rows = context.transaction.ask(
         f"""
         SELECT c.id, c.seq, c.error_type, c.message, c.example, c.last_seen, {_WAS_MET}, c.occurrences
@@ -162,7 +159,6 @@ def _load_patterns(
             else (LOW, " (weak)")
         )
         return new(
-            label="error",
             group="fixes",
             head=f"{quoted(what) if ' -> ' in what or what.startswith(chr(34)) else what} -> {best.ref}{certainty}",
             text=best.text,
@@ -182,8 +178,6 @@ def strategies(_context: BriefingContext) -> Source:
         name="strategies",
         section="errors",
         kind=Kind.STRATEGY,
-        tool="search",
-        table="strategies c",
         where="c.project_id = :project AND c.superseded_by IS NULL AND c.helped - c.not_helped >= 0",
         orders=(("c.helped - c.not_helped DESC, c.last_seen DESC, c.id DESC", ""),),
         priority=str(MEDIUM),
@@ -199,7 +193,6 @@ def strategies(_context: BriefingContext) -> Source:
 def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, topic, insight, helped, last_seen = row
     return new(
-        label="strategy",
         group="strategies",
         head=name_text(topic) or "",
         text=insight,
@@ -211,7 +204,7 @@ def _strategy(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 def messages(context: BriefingContext) -> Source:
     """Return unread messages to the agent and to all."""
-    is_known = context.agent is not None and context.agent != -1
+    is_known = context.loop.author is not None and context.loop.author != -1
     to_all = "m.project_id = :project AND m.to_agent_id IS NULL"
     # each arm uses another index
     arms = [arm.replace("m.", "c.") for arm in (ARMS if is_known else (to_all,))]
@@ -220,16 +213,16 @@ def messages(context: BriefingContext) -> Source:
         section="messages",
         kind=Kind.MESSAGE,
         tool="get_messages",
-        table="agent_messages c",
         where=f"{IS_MINE if is_known else to_all} AND {ALIVE} AND {UNREAD}".replace("m.", "c.")
-        if context.agent is not None
+        if context.loop.author is not None
         else "",
         narrowed=f"{ALIVE} AND {UNREAD}".replace("m.", "c."),
         orders=tuple(("c.priority DESC, c.created_at DESC, c.id DESC", arm) for arm in arms),
         priority="c.priority",
         may_be_critical=True,
         load=loading(
-            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at, q.message",
+            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at, q.message, "
+            "(SELECT max(r.id) FROM agent_messages r WHERE r.reply_to = c.id)",
             "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id "
             "LEFT JOIN agent_messages q ON q.id = c.reply_to",
             _message,
@@ -239,9 +232,8 @@ def messages(context: BriefingContext) -> Source:
 
 
 def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, kind, priority, text, has_payload, agent, to, created, question = row
+    _number, _seq, kind, priority, text, has_payload, agent, to, created, question, answer = row
     return new(
-        label="message",
         group="messages",
         head=joined(
             None if MESSAGE_TYPES[kind - 1] == "info" else MESSAGE_TYPES[kind - 1],
@@ -249,6 +241,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
             "to all" if to is None else None,
             "with payload" if has_payload else None,
             answer_mark(question),
+            None if answer is None else f"answered by {Kind.MESSAGE.ref(answer)}",
         ),
         text=text,
         priority=priority,
@@ -259,8 +252,9 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
 
 def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:
     """Return whether a task is the agent's own, also by its run if one was chosen."""
-    return task is not None and task == context.task_id and (not context.is_run_chosen or run_id == context.run.run_id)
+    is_of_run = not context.is_run_chosen or run_id == context.run.run_id
+    return task is not None and task == context.loop.task_id and is_of_run
 
 
 def other_task(context: BriefingContext, task: str | None) -> str | None:
-    return None if task is None or task == context.task_id else f"task {name_text(task)}"
+    return None if task is None or task == context.loop.task_id else f"task {name_text(task)}"

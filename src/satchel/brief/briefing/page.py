@@ -331,6 +331,6 @@ def title_of(text: str) -> str:
 
 def _start(candidate: Candidate) -> str:
     is_apart = candidate.is_critical and candidate.kind is not Kind.CONSTRAINT
-    head = f"{candidate.label} {candidate.head}".strip() if is_apart else candidate.head
+    head = f"{candidate.label or candidate.kind.noun} {candidate.head}".strip() if is_apart else candidate.head
     head = cut_head(head.translate(_ONE_LINE), _MAX_HEAD_CHARS)
     return start_of(candidate.ref, head, is_persons=candidate.is_persons)

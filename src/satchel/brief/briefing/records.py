@@ -99,6 +99,38 @@ class BriefingRequest(TypedDict, total=False):
     agent: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The checked arguments of a briefing.
+
+    Attributes:
+        role: folded, or None; ``role_as_given`` as it was written.
+        budget: tokens; more candidates than fill it are not collected.
+        again: whether delivered items are shown again.
+        since: only later changes are shown, in milliseconds UTC; None is everything.
+        reminds: whether a line of critical items stays after their delivery.
+        within_session: whether the budget is also limited by what hooks have left in the window.
+        counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
+        begins: whether its session begins: then it is told what the last one did.
+    """
+
+    budget: int
+    role: str | None = None
+    task_id: str | None = None
+    loop_id: str | None = None
+    iteration: int = 0
+    query: str | None = None
+    run_id: str | None = None
+    agent: str | None = None
+    again: bool = False
+    since: int | None = None
+    reminds: bool = True
+    counts: bool = True
+    begins: bool = False
+    role_as_given: str | None = None
+    within_session: bool = False
+
+
 CRITICAL = len(PRIORITIES)
 """The number of the priority that is never dropped silently."""
 
@@ -213,7 +245,7 @@ class Candidate:
 
     Attributes:
         seq: the number of its last change: a later one makes it new again.
-        label: its kind, for lists of several kinds.
+        label: what it is called among other kinds, if not as its kind.
         group: its heading.
         head: the part of its line before the text, never shortened: author, place, certainty.
         priority: 1 to 4.
@@ -241,7 +273,6 @@ class Candidate:
     kind: Kind
     number: int
     seq: int
-    label: str
     group: str
     head: str
     text: str
@@ -264,6 +295,7 @@ class Candidate:
     is_persons: bool = False
     reason: str = ""
     times: int = 1
+    label: str = ""
 
     def __post_init__(self) -> None:
         """Refuse values of other types, which rows written by other programs may have."""

@@ -53,13 +53,11 @@ def entries(context: BriefingContext) -> Source:
     elsewhere = [source.where for source in (attempts(context), reviews(context)) if source.where]
     # not just NOT: without a loop or task that would be null, and exclude everything
     match_filter = "".join(f" AND ({other}) IS NOT TRUE" for other in elsewhere)
-    own = (("c.created_at DESC, c.id DESC", "c.task_id = :task"),) if context.task_id is not None else ()
+    own = (("c.created_at DESC, c.id DESC", "c.task_id = :task"),) if context.loop.task_id is not None else ()
     return Source(
         name="entries",
         section="entries",
         kind=Kind.ENTRY,
-        tool="search",
-        table="context c",
         where=where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=f"CASE WHEN c.type = {BUG} THEN {HIGH} ELSE {MEDIUM} END",
@@ -95,7 +93,7 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
         priority=HIGH if kind == BUG else MEDIUM,
         changed_at=created,
         is_of_task=is_task(context, task, run_id)
-        or (loop is not None and loop == context.loop_id and run == context.run.id),
+        or (loop is not None and loop == context.loop.loop_id and run == context.run.id),
         file=file,
         subject=joined(where),
         is_persons=is_persons(agent),
@@ -133,17 +131,15 @@ def reviews(context: BriefingContext) -> Source:
     A task may span several runs, unless one was chosen; a loop is within one.
     """
     of_review = "c.task_id = :task"
-    if context.task_id is None:
+    if context.loop.task_id is None:
         of_review = "c.loop_id = :loop AND c.run_id = :run"
     elif context.is_run_chosen:
         of_review += " AND c.run_id = :run"
-    is_known = context.task_id is not None or context.loop_id is not None
+    is_known = context.loop.task_id is not None or context.loop.loop_id is not None
     return Source(
         name="review issues",
         section="reviews",
         kind=Kind.ENTRY,
-        tool="search",
-        table="context c",
         where=f"{_LIVE} AND {of_review} AND c.type IN ({REVIEW_ISSUE}, {REVIEW_VERDICT})" if is_known else "",
         orders=(("c.type DESC, c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),
@@ -159,7 +155,7 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     change = fields.pop("change", None) if kind == REVIEW_VERDICT else None
     state, text = structured.state_of(name, fields), structured.text_of(fields)
     if kind == REVIEW_VERDICT:
-        judged = judged_changes(context.transaction, context.project_id, change)
+        judged = judged_changes(context.transaction, context.loop.project_id, change)
         since = ", changed since" if any(one.is_changed for one in judged) else ""
         files, refs = ", ".join(str(name_text(one.file)) for one in judged), ", ".join(one.ref for one in judged)
         of_change = f"of {files} ({refs}{since})" if judged else None
@@ -168,7 +164,7 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
         head = joined(name_text(state), by(agent), place(file, line, last))
     return new(
         label="review",
-        group=f"review of your {'loop' if context.task_id is None else 'task'}",
+        group=f"review of your {'loop' if context.loop.task_id is None else 'task'}",
         head=head,
         text=text or "no summary",
         priority=HIGH,
@@ -197,8 +193,6 @@ def attempts(context: BriefingContext) -> Source:
         name="scratchpads",
         section="attempts",
         kind=Kind.ENTRY,
-        tool="search",
-        table="context c",
         where=where,
         orders=(("c.created_at DESC, c.id DESC", ""),),
         priority=str(HIGH),

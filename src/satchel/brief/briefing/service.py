@@ -13,10 +13,11 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query, fold, shortened
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
+from satchel.brief.briefing import records
+from satchel.brief.briefing.collecting import Collected, Deadline, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import BINDING, NORMAL, SPENT, Briefed, Briefing, BriefingRequest, Zone, zone_of
+from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest, Request
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
@@ -62,7 +63,7 @@ class Prepared:
     @property
     def shows_all_binding(self) -> bool:
         """Whether every rule and decision in force is shown whole."""
-        return not any(one.kind in BINDING for one in self.briefing.left_out) and not any(
+        return not any(one.kind in records.BINDING for one in self.briefing.left_out) and not any(
             one.is_title and one.candidate.binds for one in self.items
         )
 
@@ -109,7 +110,7 @@ class Briefings:
             NotFound: the run does not exist.
         """
         work, config = self._workplace, self._config
-        zone = zone_of(arguments.get("window_used"))
+        zone = records.zone_of(arguments.get("window_used"))
         request = self._checked(role, arguments)
         dry_run = arguments.get("dry_run", False)
         if work.caller is not None and work.caller.replays_briefing:
@@ -144,13 +145,13 @@ class Briefings:
             role_as_given=role,
         )
 
-    def prepare(self, request: Request, deadline: Deadline, zone: Zone = NORMAL) -> Prepared:
+    def prepare(self, request: Request, deadline: Deadline, zone: records.Zone = records.NORMAL) -> Prepared:
         """Make a briefing without recording it."""
         collected = collect(self._workplace, request, deadline)
         budget = request.budget
         if request.within_session and collected.tokens_left < budget:
             if collected.tokens_left < _LEAST_OF_SESSION:
-                zone = SPENT
+                zone = records.SPENT
             else:
                 budget = collected.tokens_left
         composed = compose(collected, self.count, budget, zone, now=self._workplace.clock())

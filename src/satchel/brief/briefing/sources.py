@@ -10,7 +10,7 @@ from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field, replace
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.ranking import LOW, MEDIUM
-from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
+from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate, Request
 from satchel.brief.fields import joined, name_text, value_text
 from satchel.find.kind import Kind
 from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller, until_in
@@ -37,33 +37,22 @@ class BriefingContext:
     Attributes:
         run: the run of the agent's loop: the chosen one, else ``main``.
         is_run_chosen: whether it was chosen, so that it is also that of the agent's task.
-        role: folded, or None.
-        agent: the agent's id; None for nobody, -1 for an unknown name.
         delivered: earlier deliveries, as :func:`satchel.keep.deliveries.delivered` returns them.
-        budget: the briefing's tokens.
         has_query: whether matches of a query will be added.
         now: milliseconds UTC.
         left_off: the id of the scratchpad that a new session continues, or None.
         carried: the ids of the attempts of its loop since the last success, if the session names no task or loop.
-        loop: whose attempts count.
-        since: only later changes count, in milliseconds UTC; None is everything.
-        reminds: whether a line of critical items stays after their delivery.
-        counts: whether all new items are counted; otherwise only rules, decisions, and critical ones among those read.
+        loop: whose attempts count; its author is the agent's id, None for nobody, -1 for an unknown name.
         loop_since: the time (milliseconds UTC) and id after which scratchpads of the loop are shown.
         pinned: the ids of pinned items, by kind number.
     """
 
     transaction: Transaction
     workplace: Workplace
-    project_id: int
+    request: Request
     run: RunChoice
     is_run_chosen: bool
-    task_id: str | None
-    loop_id: str | None
-    role: str | None
-    agent: int | None
     delivered: Mapping[int, Mapping[int, int]]
-    budget: int
     has_query: bool
     only_matches: bool
     now: int
@@ -72,24 +61,16 @@ class BriefingContext:
     pinned: Mapping[int, Collection[int]] = MappingProxyType({})
     left_off: int | None = None
     carried: tuple[int, ...] = ()
-    since: int | None = None
-    reminds: bool = True
-    counts: bool = True
 
     @property
     def values(self) -> dict[str, object]:
         """The parameters of every statement of a source."""
         return {
-            "project": self.project_id,
-            "run": self.run.id,
-            "task": self.task_id,
-            "loop": self.loop_id,
-            "role": self.role,
-            "me": self.agent,
-            "author": self.agent,
-            "session": self.loop.session,
+            **self.loop.values,
+            "role": self.request.role,
+            "me": self.loop.author,
             "now": self.now,
-            "since": self.since,
+            "since": self.request.since,
             "loop_since": self.loop_since[0],
             "success": self.loop_since[1],
         }
@@ -109,7 +90,6 @@ class Source:
     Attributes:
         name: the kind in the plural, as in ``error patterns``.
         tool: the tool that shows more of them.
-        table: the SQL after FROM, the items as ``c``.
         where: the SQL condition for eligible items, with the values of :class:`BriefingContext`; empty if there are
             none.
         match_where: the condition for eligible matches of the query; None is ``where``.
@@ -131,8 +111,6 @@ class Source:
     name: str
     section: str
     kind: Kind
-    tool: str
-    table: str
     where: str
     orders: tuple[tuple[str, str], ...]
     priority: str
@@ -147,6 +125,11 @@ class Source:
     reminds: bool = False
     binds: bool = False
     narrows: Callable[[BriefingContext, Sequence[int]], Asking[list[int]]] | None = None
+    tool: str = "search"
+
+    @property
+    def table(self) -> str:
+        return f"{self.kind.table} c"
 
     def most(self, budget: int) -> int:
         """Return the number of candidates that so many tokens can use."""
@@ -208,12 +191,12 @@ def gather(
 
 def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> Asking[None]:
     source, transaction, values = gathered.source, context.transaction, context.values
-    lately = "" if context.since is None else f" AND {source.changed_at} > :since"
+    lately = "" if context.request.since is None else f" AND {source.changed_at} > :since"
     where = source.where + lately
     narrowed = where if source.narrowed is None else source.narrowed + lately
     unchanged = _Unchanged(context, source, where)
     counted = None
-    if context.counts or source.binds:
+    if context.request.counts or source.binds:
         counted = transaction.ask(*_counting(source, where, values, len(unchanged)))
     last = counted or unchanged.rows
     if last is not None:
@@ -225,10 +208,10 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
         gathered.total = total - len(priorities)
         gathered.critical = of_critical - sum(priority == CRITICAL for priority in priorities.values())
     if gathered.total or counted is None:
-        most = source.most(context.budget)
+        most = source.most(context.request.budget)
         if context.has_query and not source.binds:
             # other items only fill the rest
-            most = 0 if context.only_matches else source.most(context.budget // _PART_WITHOUT_MATCH)
+            most = 0 if context.only_matches else source.most(context.request.budget // _PART_WITHOUT_MATCH)
         most = max(most, min(MAX_CANDIDATES, gathered.critical))
         most += len(priorities) if most else 0
         ordered = [
@@ -247,7 +230,7 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
         if counted is None:
             gathered.total = gathered.critical = sum(one.is_critical for one in gathered.candidates.values())
     reminders = [number for number, priority in priorities.items() if priority == CRITICAL]
-    if source.reminds and context.reminds and reminders:
+    if source.reminds and context.request.reminds and reminders:
         yield from _add(context, gathered, reminders, notes)
         for number in reminders:
             if number in gathered.candidates:
@@ -279,7 +262,7 @@ def _add_matches(
     if source.counts_matches and eligible:
         gathered.total, gathered.critical, gathered.only_matches = len(fresh), 0, True
         gathered.repeated = repeated
-    more = [number for number in fresh[: source.most(context.budget)] if number not in gathered.candidates]
+    more = [number for number in fresh[: source.most(context.request.budget)] if number not in gathered.candidates]
     yield from _add(context, gathered, more, notes)
     for number in fresh:
         candidate = gathered.candidates.get(number)
@@ -371,13 +354,11 @@ _IS_OF_TASK = """
 
 def constraints(context: BriefingContext) -> Source:
     """Return the active constraints, the most urgent first."""
-    binding = binding_caller(context.transaction, context.workplace, context.project_id)
+    binding = binding_caller(context.transaction, context.workplace, context.loop.project_id)
     return Source(
         name="rules",
         section="rules",
         kind=Kind.CONSTRAINT,
-        tool="search",
-        table="constraints c",
         where=f"c.project_id = :project AND c.active = 1{binding} AND {ANY_PRIORITY}",
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
@@ -396,7 +377,6 @@ def constraints(context: BriefingContext) -> Source:
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, priority, text, agent, created, unconfirmed, metadata = row
     return new(
-        label="rule",
         group="rules",
         head=UNCONFIRMED if unconfirmed else "",
         text=f"{text}{until_in(metadata)}",
@@ -412,8 +392,6 @@ def decisions(_context: BriefingContext) -> Source:
         name="decisions",
         section="rules",
         kind=Kind.DECISION,
-        tool="search",
-        table="decisions c",
         changed_at="c.updated_at",
         where=f"c.project_id = :project AND c.status <> {DEPRECATED}",
         narrowed="c.project_id = :project",
@@ -437,7 +415,6 @@ def decisions(_context: BriefingContext) -> Source:
 def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, key, status, text, value, rationale, agent, changed, metadata, is_of_task = row
     return new(
-        label="decision",
         group="decisions",
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
         text=f"{value_text(value_of(text, value))}{until_in(metadata)}",

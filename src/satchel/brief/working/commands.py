@@ -147,9 +147,7 @@ def fail(
         return [], []
     if is_slip(command, text) and updates.load(transaction, context.project_id, new.hash, context.now) is None:
         return [], []
-    recorded = reports.record(
-        transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
-    )
+    recorded = reports.record(_reporter(context), new)
     if recorded.is_new:
         updates.index(transaction, recorded.number, is_new=True)
     updates.note(transaction, _loop(context), recorded.number, context.now)
@@ -291,15 +289,7 @@ def succeed(context: HookContext, cwd: str, command: str) -> list[str]:
         return [_QUESTION.format(ref, ref)] if acted_at is not None and not _has_fix(context, pattern) else []
     if acted_at is not None:
         with suppress(NotFound):  # it may have expired
-            updates.record_outcome(
-                transaction,
-                context.project_id,
-                solution,
-                context.actor.number,
-                context.now,
-                session=session,
-                helped=True,
-            )
+            updates.record_outcome(_reporter(context), solution, helped=True)
             updates.settle(transaction, _loop(context), pattern, solution)
     return []
 
@@ -326,6 +316,11 @@ def _mark_acted(context: HookContext, fixes: list[tuple[str, str]], command: str
 
 def _words(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text)} - _ANY_FIX
+
+
+def _reporter(context: HookContext) -> updates.Reporter:
+    actor = context.actor
+    return updates.Reporter(context.transaction, context.project_id, actor.number, actor.session, context.now)
 
 
 def _loop(context: HookContext) -> LoopScope:

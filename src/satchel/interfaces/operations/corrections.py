@@ -54,8 +54,8 @@ _settling = partial(
 
 _REFS = (
     "\n\nREF is the id of a decision or a rule, as `satchel status` prints it (d4@2: d4 while it has revision 2); the "
-    "id, file or beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a "
-    "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides."
+    "id, file or beginning of the uid of a shared text (`satchel share --list`); or a place such as AGENTS.md:12, or "
+    "a document (`satchel import docs`). Only a person decides."
 )
 
 

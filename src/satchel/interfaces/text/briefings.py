@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from satchel.brief.briefing import Briefing
+from satchel.brief.briefing.records import Briefing
 
 Count = Callable[[str], int]
 

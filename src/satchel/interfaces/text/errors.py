@@ -1,8 +1,8 @@
 """Errors and their solutions as text: reports, lists, and the confirmations of a solution and an outcome.
 
-The answer to a report has the error's id and type, ``lang:``, ``new`` or how often it was ``met`` since when, and how
-long it is ``kept``; then the solution of the report, the list of the others, and similar errors, each with its
-likeness and its best solution.
+The answer to a report has the error's id and type, ``lang:``, ``new`` or how often it was ``met`` since when, and when
+``last``; then the solution of the report, the list of the others, and similar errors, each with its likeness and its
+best solution.
 
 A solution's line has the id, standing, confidence in tenths, ``by`` agent, how often it ``helped`` or ``failed``, and
 the times when it was added and ``changed``; its text follows below.
@@ -10,13 +10,12 @@ the times when it was added and ``changed``; its text follows below.
 
 from __future__ import annotations
 
-from satchel.base.clock import DAY_MS, span_in_words
-from satchel.base.paging import Page
+from satchel.base.paging import KeptPage, Page
 from satchel.base.text import shortened
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, counted, outcome_counts, value_text
 from satchel.interfaces.text.strategies import judged_text
-from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
+from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy
 
 _FROM = f"{KNOWN} counts as known; each agent it helps adds 1"
@@ -57,10 +56,10 @@ def people_reported_text(reported: Reported) -> str:
     return reported_text(reported, "`satchel error outcome {} --solution TEXT` records what does")
 
 
-def show_errors(page: ErrorPatternPage) -> None:
+def show_errors(page: KeptPage[ErrorPattern]) -> None:
     import click
 
-    for pattern in page.patterns:
+    for pattern in page.items:
         click.echo("\n".join(pattern_lines(pattern, lists.local_time)))
     click.echo(lists.rest_text(len(page), page.total, "errors", page.next_offset), err=True)
 
@@ -97,12 +96,10 @@ def solution_text(solution: Solution) -> str:
 
 
 def _head(pattern: ErrorPattern, *, is_new: bool, when: lists.When) -> str:
-    times = counted(pattern.occurrences, "time")
-    count = "new" if is_new else f"met {times} since {when(pattern.created_at)}"
+    last = f", last {when(pattern.last_seen)}" if pattern.occurrences > 1 else ""
+    met = f"met {counted(pattern.occurrences, 'time')} since {when(pattern.created_at)}{last}"
     lang = "" if pattern.lang is None else f" lang:{value_text(pattern.lang)}"
-    last = f"after its last report ({when(pattern.last_seen)})"
-    ttl = f"kept {span_in_words(pattern.ttl_days * DAY_MS)} {last}"
-    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {count}, {ttl}"
+    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {'new' if is_new else met}"
 
 
 def _standing(solution: Solution) -> str:

@@ -7,20 +7,21 @@ the time it was added; its text follows below. A retracted rule is ``inactive``,
 
 from __future__ import annotations
 
+from satchel.base.paging import KeptPage
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, json_line, place_in_list, quoted, shown_of, value_text
 from satchel.keep.binding import FileBinding
-from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint, ConstraintPage
+from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint
 from satchel.keep.decisions.records import Decision
 from satchel.keep.names import shown_name
 
 _BLANKS = (None, None, lists.NO_LAYER, lists.NO_AGENT)
 
 
-def constraints_text(page: ConstraintPage) -> str:
-    lines = [constraint_line(constraint) for constraint in page.constraints]
-    more = lists.TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
+def constraints_text(page: KeptPage[Constraint]) -> str:
+    lines = [constraint_line(constraint) for constraint in page.items]
+    more = lists.TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.items) else ""
     return lists.list_text("constraint", page, lines, _BLANKS, more)
 
 

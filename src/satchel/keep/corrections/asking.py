@@ -49,8 +49,8 @@ def dispute(work: Workplace, by: Corrector, decision: Decision, reason: Storable
 
 
 def _ask(work: Workplace, by: Corrector, to: int, text: str) -> str:
-    place = by.transaction, work, by.project_id
-    number = messages.post(*place, text, by.now, by=by.agent, to=to, type="request", priority="high")
+    place = (by.transaction, by.project_id, text, by.now, work.retention)
+    number = messages.post(*place, sender=by.agent, to=to, type="request", priority="high")
     return Kind.MESSAGE.ref(number)
 
 

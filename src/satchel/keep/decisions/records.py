@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from satchel.base.paging import KeptPage, Page
+from satchel.base.paging import Page
 from satchel.base.records import dataclass, field, field_names
 from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
@@ -160,15 +160,6 @@ class Decision:
     def is_rejected(self) -> bool:
         """Return whether another than its author ended it as a draft, without taking what it proposes."""
         return self.status == "deprecated" and self.proposed_by is not None
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionPage(KeptPage[Decision]):
-    """A page of decisions, counted and read in one snapshot."""
-
-    @property
-    def decisions(self) -> tuple[Decision, ...]:
-        return self.items
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
+from satchel.base.paging import DEFAULT_LIMIT, KeptPage, Page, check_page
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -18,7 +18,6 @@ from satchel.keep.decisions.records import (
     ChangedDecision,
     Decision,
     DecisionHistory,
-    DecisionPage,
     DecisionState,
     Keep,
     Metadata,
@@ -171,13 +170,13 @@ class Decisions:
             total = first_number(transaction, counted, {"id": current.id})
         return DecisionHistory(current, Page(tuple(map(_past, rows)), total, offset, limit))
 
-    def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:
+    def find(self, **filters: Unpack[DecisionFilters]) -> KeptPage[Decision]:
         """List decisions, newest first."""
         # imported here: writers do not need lists
         from satchel.keep import lists
         from satchel.keep.decisions.kind import LISTING
 
-        return lists.find(self._workplace, LISTING, DecisionPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
 
 def _find(transaction: Transaction, project_id: int, key: str) -> Decision | None:

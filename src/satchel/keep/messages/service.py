@@ -127,7 +127,7 @@ class Messages(Service):
                 *(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread, answer_by),
                 session_id=actor.session,
             )
-            number = updates.insert(transaction, work, project.id, draft, now)
+            number = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *addressee_notes)
             message_sent = queries.load(transaction, Reader(project.id, sender_id, now), number)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)

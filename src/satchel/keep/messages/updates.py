@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.records import NamedTuple, dataclass
+from satchel.base.retention import Retention
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
 from satchel.store.transaction import Transaction, update_row
 
@@ -92,9 +92,8 @@ def _parsed(text: str) -> object:
         raise InvalidInput(f"payload cannot be read: {error}", "Give what JSON can hold") from None
 
 
-def insert(transaction: Transaction, work: Workplace, project_id: int, draft: Draft, now: int) -> int:
+def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, retention: Retention) -> int:
     """Insert a message with its search document, and return its number."""
-    retention = work.retention
     expires = retention.expires_at(now, retention.unread_messages_hours)
     row = {
         **draft._asdict(),
@@ -108,22 +107,25 @@ def insert(transaction: Transaction, work: Workplace, project_id: int, draft: Dr
 
 def post(
     transaction: Transaction,
-    work: Workplace,
     project_id: int,
     text: str,
     now: int,
+    retention: Retention,
     *,
-    by: int | None,
+    sender: int | None,
     to: int | None,
     type: str = "warning",  # noqa: A002 -- the field's own name
     priority: str = "medium",
+    answers: tuple[int, int] | None = None,
 ) -> int:
     """Send a message within a transaction and return its number; the text is storable.
 
-    ``by`` is the number of its sender, None for Satchel itself, and ``to`` that of its addressee, None for all.
+    Without a sender it is Satchel's own, without an addressee it is to all. ``answers`` is the message that it answers
+    and the one that began that thread.
     """
-    draft = Draft(by, to, MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1, text)
-    return insert(transaction, work, project_id, draft, now)
+    ranks = MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1
+    draft = Draft(sender, to, *ranks, text, None, *(answers or (None, None)))
+    return insert(transaction, project_id, draft, now, retention)
 
 
 def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now: int) -> None:

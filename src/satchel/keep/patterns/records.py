@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
 from satchel.store.transaction import Row, Rows, Transaction, set_of
@@ -166,15 +165,6 @@ class Reported:
     def solutions(self) -> tuple[Solution, ...]:
         """Return the solutions, best confirmed first; equal ones by the words they share with the stack and hints."""
         return self.pattern.solutions
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorPatternPage(KeptPage[ErrorPattern]):
-    """A page of error patterns, counted and read in one snapshot."""
-
-    @property
-    def patterns(self) -> tuple[ErrorPattern, ...]:
-        return self.items
 
 
 # columns of `error_patterns p` for pattern_of

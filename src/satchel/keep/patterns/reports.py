@@ -304,16 +304,9 @@ class Recorded:
     near: Sequence[Neighbour] = ()
 
 
-def record(
-    transaction: Transaction,
-    project_id: int,
-    new: Prepared,
-    now: int,
-    *,
-    agent: int | None = None,
-    session: int | None = None,
-) -> Recorded:
+def record(by: updates.Reporter, new: Prepared) -> Recorded:
     """Count a known error and extend its life, or store a new one; a report that brings the solution does not count."""
+    transaction, project_id, agent, session, now = by
     seq = transaction.next_seq(project_id)
     values: dict[str, object] = {
         "seq": seq,

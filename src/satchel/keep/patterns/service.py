@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.paging import KeptPage
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.find.kind import Kind
@@ -17,7 +18,6 @@ from satchel.keep.patterns import reports, updates
 from satchel.keep.patterns.records import (
     KNOWN,
     ErrorPattern,
-    ErrorPatternPage,
     Reported,
     SimilarError,
     Solution,
@@ -95,12 +95,12 @@ class Patterns(Service):
         agent = check_agent(work, agent)
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
-            author = actor.number
-            recorded_error = reports.record(transaction, project.id, new, now, agent=author, session=actor.session)
+            by = updates.Reporter(transaction, project.id, actor.number, actor.session, now)
+            recorded_error = reports.record(by, new)
             number, is_new = recorded_error.number, recorded_error.is_new
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-            loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
+            loop = LoopScope(project.id, run.id, task_id, loop_id, actor.number, actor.session)
             updates.note(transaction, loop, number, now)
             notes = (
                 *new.notes,
@@ -109,11 +109,9 @@ class Patterns(Service):
                 *_by_words(recorded_error.words),
             )
             if new.solution is not None:
-                fix, is_fix_new, more = updates.solve(
-                    transaction, project.id, number, new.solution, author, now, session=actor.session
-                )
+                fix, is_fix_new, more = updates.solve(by, number, new.solution)
                 updates.settle(transaction, loop, number, fix)
-                updates.settle_of(transaction, project.id, number, fix, author)
+                updates.settle_of(by, number, fix)
                 recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
@@ -154,13 +152,11 @@ class Patterns(Service):
             if existing is None:
                 raise _no_pattern(key)
             actor = acting(transaction, work, project.id, agent, now)
-            author = actor.number
-            number, is_new, notes = updates.solve(
-                transaction, project.id, existing.id, fix, author, now, session=actor.session
-            )
+            by = updates.Reporter(transaction, project.id, actor.number, actor.session, now)
+            number, is_new, notes = updates.solve(by, existing.id, fix)
             if is_new:
                 updates.index(transaction, existing.id, is_new=False)
-            updates.settle_of(transaction, project.id, existing.id, number, author)
+            updates.settle_of(by, existing.id, number)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
@@ -197,12 +193,10 @@ class Patterns(Service):
                 raise _no_pattern(key) if is_of_error else updates.no_solution(key)
             number = _single_solution(updates.load(transaction, project.id, key, now), key) if is_of_error else key
             actor = acting(transaction, work, project.id, agent, now)
-            author = actor.number
-            pattern, is_news = updates.record_outcome(
-                transaction, project.id, number, author, now, session=actor.session, helped=helped
-            )
+            by = updates.Reporter(transaction, project.id, actor.number, actor.session, now)
+            pattern, is_news = updates.record_outcome(by, number, helped=helped)
             if helped:
-                updates.settle_of(transaction, project.id, pattern, number, author)
+                updates.settle_of(by, pattern, number)
             stands = updates.load_solution(transaction, project.id, number)
             return stands if is_news else replace(stands, notes=(_counted_note(stands, actor, helped=helped),))
 
@@ -227,7 +221,7 @@ class Patterns(Service):
             raise _no_pattern(key)
         return error
 
-    def find(self, **filters: Unpack[ErrorFilters]) -> ErrorPatternPage:
+    def find(self, **filters: Unpack[ErrorFilters]) -> KeptPage[ErrorPattern]:
         """List errors with their solutions, newest first; a query searches both.
 
         Returns:
@@ -240,7 +234,7 @@ class Patterns(Service):
         from satchel.keep import lists
         from satchel.keep.patterns.kind import LISTING
 
-        return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
 
 def _similar(

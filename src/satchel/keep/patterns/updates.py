@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.kind import Kind
@@ -44,17 +44,19 @@ def index(transaction: Transaction, number: int, *, is_new: bool) -> None:
         documents.add(transaction, document, counts=True)
 
 
-def solve(
-    transaction: Transaction,
-    project_id: int,
-    pattern: int,
-    fix: Storable,
-    agent: int | None,
-    now: int,
-    *,
-    session: int | None = None,
-) -> tuple[int, bool, tuple[str, ...]]:
+class Reporter(NamedTuple):
+    """An agent that reports errors, fixes or outcomes, with the transaction, project and time of its call."""
+
+    transaction: Transaction
+    project_id: int
+    agent: int | None
+    session: int | None
+    now: int
+
+
+def solve(by: Reporter, pattern: int, fix: Storable) -> tuple[int, bool, tuple[str, ...]]:
     """Record a solution, or confirm the same one of another agent; return its number, whether it is new, and notes."""
+    transaction, project_id, agent, _, now = by
     rows = transaction.all(
         "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",
         {"project": project_id, "pattern": pattern},
@@ -64,7 +66,7 @@ def solve(
         ref = f"{SOLUTION_LETTER}{same[0]}"
         if agent is None or same[1] is None or agent == same[1]:
             return same[0], False, (f"{ref} already records this fix; only another agent can confirm it",)
-        if not record_outcome(transaction, project_id, same[0], agent, now, session=session, helped=True)[1]:
+        if not record_outcome(by, same[0], helped=True)[1]:
             return same[0], False, (f"{ref} already records this fix, and this agent has confirmed it before",)
         return same[0], False, (f"{ref} already records this fix: it is now confirmed",)
     seq = transaction.next_seq(project_id)
@@ -107,17 +109,9 @@ _FAIL = f"""
 """
 
 
-def record_outcome(
-    transaction: Transaction,
-    project_id: int,
-    number: int,
-    agent: int | None,
-    now: int,
-    *,
-    session: int | None = None,
-    helped: bool,
-) -> tuple[int, bool]:
+def record_outcome(by: Reporter, number: int, *, helped: bool) -> tuple[int, bool]:
     """Record whether a solution helped, once per session; return its pattern, and whether the verdict is new."""
+    transaction, project_id, agent, session, now = by
     values = {"id": number, "project": project_id, "now": now}
     solution = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
     if solution is None:
@@ -325,13 +319,13 @@ def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: in
     )
 
 
-def settle_of(transaction: Transaction, project_id: int, pattern: int, solution: int, agent: int | None) -> None:
+def settle_of(by: Reporter, pattern: int, solution: int) -> None:
     """Record the solution of an error in every loop where the agent reported it; None covers all anonymous agents."""
-    transaction.run(
+    by.transaction.run(
         """
         UPDATE error_reports SET solution_id = :solution
         WHERE project_id = :project AND pattern_id = :pattern AND agent_id IS NOT DISTINCT FROM :agent
             AND solution_id IS NULL
         """,
-        {"solution": solution, "project": project_id, "pattern": pattern, "agent": agent},
+        {"solution": solution, "project": by.project_id, "pattern": pattern, "agent": by.agent},
     )
