@@ -35,9 +35,9 @@ from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
     ConversationKey,
-    FoundFile,
     Gathering,
     HeldBack,
+    SourceFile,
     Stat,
     TurnPlan,
     TurnRequest,
@@ -157,7 +157,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
     (root / ".git").mkdir()
     texts = {_LAYOUTS[layout](number): f"{number}\n" for number in range(_STATE_FILES)}
 
-    def read(found: FoundFile) -> Content:
+    def read(found: SourceFile) -> Content:
         text = texts[found.path]
         return Content(text, digest_of_text(text), Stat(len(text), _LONG_AGO * 10**9 + len(text)))
 
@@ -165,7 +165,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
         conversations = Conversations(satchel.workplace)
 
         def take_turn(key: ConversationKey, paths: list[str]) -> None:
-            found = tuple(FoundFile(path, path, "/", 0, 0) for path in paths)
+            found = tuple(SourceFile(path, path, "/", 0, 0) for path in paths)
             with conversations.acquire_lease(key) as held:
                 plan = plan_turn(
                     held.state,
@@ -218,7 +218,7 @@ def _unchanged_figures(bench: Bench, counter: TokenCounter, files: int) -> list[
         conversations = Conversations(satchel.workplace)
         reads: list[str] = []
 
-        def read(found: FoundFile) -> Content | HeldBack:
+        def read(found: SourceFile) -> Content | HeldBack:
             reads.append(found.path)
             return read_content(found)
 

@@ -15,8 +15,8 @@ from satchel.consult.planning import plan_turn
 from satchel.consult.records import (
     Content,
     ConversationState,
-    FoundFile,
     Gathering,
+    SourceFile,
     Stat,
     TurnPlan,
     TurnRequest,
@@ -188,7 +188,7 @@ def _planned(
 ) -> TurnPlan | None:
     """Plan a turn; None where the window is full."""
     stats = ((path, texts[path].stat) for path in sorted(texts))
-    found = tuple(FoundFile(path, path, "/", stat.size, stat.mtime_ns) for path, stat in stats)
+    found = tuple(SourceFile(path, path, "/", stat.size, stat.mtime_ns) for path, stat in stats)
     try:
         return plan_turn(
             state,

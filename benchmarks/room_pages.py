@@ -57,7 +57,7 @@ def _pages() -> dict[str, str]:
     return {
         "the overview": "",
         "an item": "items/e5",
-        "messages": "messages",
+        "messages": "memory?kind=message",
         "a thread": "items/m7",
         "proposals": "proposals",
         "the form of a decision": "new?kind=decision",

@@ -13,9 +13,9 @@ from satchel.consult.prompts import FOLLOWING, OPENING
 from satchel.consult.records import (
     Content,
     ConversationState,
-    FoundFile,
     Gathering,
     HeldBack,
+    SourceFile,
     Stat,
     TurnPlan,
     TurnRequest,
@@ -195,13 +195,13 @@ class Desk:
         """Look at files: all, or those that are named and there."""
         asked = sorted(self.disk if paths is None else set(paths) & self.disk.keys())
         stats = [(path, self.disk[path].stat) for path in asked]
-        files = [FoundFile(path, f"/p/{path}", "/p", stat.size, stat.mtime_ns) for path, stat in stats]
+        files = [SourceFile(path, f"/p/{path}", "/p", stat.size, stat.mtime_ns) for path, stat in stats]
         # names are held back when they are looked at, contents when they are read
         early = [file for file in files if self.disk[file.path].reason == "secret_name"]
         held = tuple(HeldBack(file.path, "secret_name", "its name says so") for file in early)
         return Gathering(tuple(file for file in files if file not in early), held)
 
-    def read(self, found: FoundFile) -> Content | HeldBack:
+    def read(self, found: SourceFile) -> Content | HeldBack:
         """Read a file as reading does."""
         self.reads.append(found.path)
         file = self.disk[found.path]
@@ -213,7 +213,7 @@ class Desk:
         self,
         paths: Iterable[str] | None = None,
         request: TurnRequest | None = None,
-        read: Callable[[FoundFile], Content | HeldBack] | None = None,
+        read: Callable[[SourceFile], Content | HeldBack] | None = None,
     ) -> TurnPlan:
         """Plan a turn over all files, or those that are named."""
         self.reads.clear()

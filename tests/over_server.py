@@ -5,7 +5,6 @@ Where that is asked for, what an agent or a person calls goes over HTTP to a ser
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import threading
@@ -26,9 +25,8 @@ from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.http.tokens import Token
-from satchel.remote.calls import Calls, Standing
+from satchel.remote.calls import Calls
 from satchel.remote.connection import Connection, identify
-from satchel.remote.facts import Surroundings
 from satchel.remote.service import RemoteSatchel, engine_of
 
 is_asked_for = False
@@ -133,10 +131,9 @@ def open_over_server(*given: Any, **named: Any) -> Satchel:
 def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
     """Return what calls an opened Satchel over a server."""
     work = satchel.workplace
-    here = Surroundings(work.root, work.files_root, work.worktree, os.uname().nodename, work.max_content_bytes)
-    standing = Standing(here, None, work.run_id, work.agent, work.engine.read_only)
-    calls = Calls(Connection(hub().url, hub().token_for(satchel, role)), standing, work.caller)
-    workplace = replace(work, engine=engine_of(calls))
+    connection = Connection(hub().url, hub().token_for(satchel, role))
+    workplace = replace(work, engine=engine_of(connection), project_name=None)
+    calls = Calls(connection, workplace, read_only=work.engine.read_only)
     return RemoteSatchel(calls, workplace, satchel.place, satchel.config, satchel.environ)
 
 

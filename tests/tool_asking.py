@@ -40,7 +40,7 @@ class Asker:
     def __call__(self, tool: str, **arguments: object) -> Outcome:
         """Call a tool."""
         registry = Registry(ALL_TOOLS)
-        return registry.run(registry.tool(tool), arguments, Call(over_server(self.satchel)))
+        return registry.run(registry.tool(tool), arguments, Call(lambda: over_server(self.satchel)))
 
     def text(self, tool: str, **arguments: object) -> str:
         """Call a tool that is to succeed; return its text."""

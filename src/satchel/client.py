@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
-    from satchel.keep.importing.service import Importing
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
@@ -65,10 +64,6 @@ if TYPE_CHECKING:
 
 class Remote(Protocol):
     """A connection to a server."""
-
-    @property
-    def where(self) -> str:
-        """The server, for people."""
 
     def call(self, name: str, *arguments: Any, asks_notice: Mapping[str, Any] | None = None, **keywords: Any) -> Any:
         """Call a service method or an operation."""
@@ -95,8 +90,7 @@ class Satchel:
     changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``,
     ``runs``, ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working``
     (hooks), ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``settling`` (what waits for
-    them), ``housekeeping``, ``moving`` (export, import), ``shared``, ``documents`` (AGENTS.md and the like),
-    ``importing`` (from other tools).
+    them), ``housekeeping``, ``moving`` (export, import), ``shared``, ``documents`` (AGENTS.md and the like).
 
     Services are created on first use. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
@@ -152,7 +146,7 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_fixed)
+        return Files(self.workplace, partial(_close_fixed, self.workplace))
 
     @cached_property
     def messages(self) -> Messages:
@@ -173,12 +167,6 @@ class Satchel:
         from satchel.keep.moving.service import Moving
 
         return Moving(self.workplace, announcer(self.workplace))
-
-    @cached_property
-    def importing(self) -> Importing:
-        from satchel.keep.importing.service import Importing
-
-        return Importing(self.workplace, self.moving)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -348,20 +336,15 @@ def open_satchel(
                 everywhere=environ.get("SATCHEL_TRUST", "").lower() in {"1", "true"},
             ),
         )
-
-    def name_from(value: str | None, variable: str, field: str) -> str | None:
-        value = value if value is not None else environ.get(variable) or None
-        return None if value is None else check_name(value, field)
-
     workplace = Workplace(
         engine=engine,
         clock=clock,
-        project_name=name_from(project, "SATCHEL_PROJECT", "project") or config.project_name,
+        project_name=name_from(project, environ, "SATCHEL_PROJECT", "project") or config.project_name,
         suggested_name=nameable(place.suggested_name),
         root=str(place.root) if place.root else None,
         files_root=str(place.files_root) if place.files_root else None,
-        run_id=check_default_run(name_from(run, "SATCHEL_RUN", "run_id")),
-        agent=name_from(agent, "SATCHEL_AGENT", "agent"),
+        run_id=check_default_run(name_from(run, environ, "SATCHEL_RUN", "run_id")),
+        agent=name_from(agent, environ, "SATCHEL_AGENT", "agent"),
         max_content_bytes=config.context_max_content_kib * 1024,
         max_per_loop=config.context_max_per_loop,
         worktree=str(place.worktree) if place.worktree else None,
@@ -418,6 +401,12 @@ def _database_engine(
         wait_ms=config.store_lock_wait_ms,
         durability=config.store_durability,
     )
+
+
+def name_from(value: str | None, environ: Mapping[str, str], variable: str, field: str) -> str | None:
+    """Return a checked name: the argument of :func:`open_satchel`, else the environment variable."""
+    value = value if value is not None else environ.get(variable) or None
+    return None if value is None else check_name(value, field)
 
 
 def as_caller(caller: str | Caller | None, environ: Mapping[str, str]) -> Caller | None:

@@ -14,7 +14,7 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.records import (
     ConversationKey,
     ConversationState,
-    KnownFile,
+    FileState,
     Overflow,
     TurnPlan,
     TurnResult,
@@ -43,22 +43,22 @@ class Placement(Enum):
     OVERFLOW = 2
 
 
-def placement_of(known: KnownFile) -> Placement:
+def placement_of(known: FileState) -> Placement:
     """Return the place of a file."""
     return Placement.INLINE if known.why is None else Placement.OVERFLOW
 
 
-def known(path: str, text: str | None = "text", placement: Placement = Placement.INLINE, **changes: Any) -> KnownFile:
+def known(path: str, text: str | None = "text", placement: Placement = Placement.INLINE, **changes: Any) -> FileState:
     """A file that was sent with a text in turn 1, or is removed; where more is told of it, that."""
     why = None if placement is Placement.INLINE else Overflow.NO_ROOM
     if text is None:
-        one = KnownFile(path, 0, None, None, 7, 1, why)
+        one = FileState(path, 0, None, None, 7, 1, why)
     else:
-        one = KnownFile(path, len(text), 1_795_000_000_123_456_789, digest(text), 7, 1, why)
+        one = FileState(path, len(text), 1_795_000_000_123_456_789, digest(text), 7, 1, why)
     return one._replace(**changes)
 
 
-def plan(*files: KnownFile, contents: tuple[str, ...] = (), **changes: Any) -> TurnPlan:
+def plan(*files: FileState, contents: tuple[str, ...] = (), **changes: Any) -> TurnPlan:
     """A plan of 100 tokens for these files; where more is told of it, that."""
     whole = TurnPlan(
         question="What of it?",
@@ -76,7 +76,7 @@ def plan(*files: KnownFile, contents: tuple[str, ...] = (), **changes: Any) -> T
     return replace(whole, **changes)
 
 
-def result(*files: KnownFile, contents: tuple[str, ...] = (), starts_over: bool = False, **changes: Any) -> TurnResult:
+def result(*files: FileState, contents: tuple[str, ...] = (), starts_over: bool = False, **changes: Any) -> TurnResult:
     """The same, answered in 20 tokens."""
     answer = changes.pop("answer", "Nothing.")
     ref = changes.pop("ref", "thread-1")
@@ -84,7 +84,7 @@ def result(*files: KnownFile, contents: tuple[str, ...] = (), starts_over: bool 
 
 
 def take_turn(
-    conversations: Conversations, *files: KnownFile, key: ConversationKey = KEY, **changes: Any
+    conversations: Conversations, *files: FileState, key: ConversationKey = KEY, **changes: Any
 ) -> ConversationState:
     """Acquire a conversation and commit a turn of it."""
     return conversations.commit(conversations.acquire(key), result(*files, **changes))[0]

@@ -13,7 +13,7 @@ from consult.answered_turns import KEY, digest, known, result, stored, take_turn
 from satchel import Satchel
 from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationKey, KnownFile
+from satchel.consult.records import ConversationKey, FileState
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -30,7 +30,7 @@ def noise(seed: int, length: int = 1_000) -> str:
 ROOM = 4 * len(conversation_tables.compress(noise(0))) + 200
 
 
-def file(name: str, text: str) -> KnownFile:
+def file(name: str, text: str) -> FileState:
     return known(name, text)
 
 

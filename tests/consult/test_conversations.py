@@ -16,7 +16,7 @@ from examples import examples
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
+from satchel.consult.records import ConversationKey, ConversationState, Exchange, FileState, Overflow
 from satchel.consult.vector_stores import VectorStores
 from tables import in_one_test
 
@@ -367,7 +367,7 @@ _TURN = st.dictionaries(
 def test_after_any_turns_the_state_is_what_they_said(
     conversations: Conversations, turns: list[dict[str, str | None]]
 ) -> None:
-    expected: dict[str, KnownFile] = {}
+    expected: dict[str, FileState] = {}
     for turn in turns:
         files = [
             known(path, text, Placement.OVERFLOW if "in/" in path else Placement.INLINE) for path, text in turn.items()

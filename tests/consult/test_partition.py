@@ -8,7 +8,7 @@ import pytest
 
 from satchel.consult.planning import check_partition, give_back, place_new
 from satchel.consult.prompts import NewFile
-from satchel.consult.records import Content, KnownFile, Overflow, Stat
+from satchel.consult.records import Content, FileState, Overflow, Stat
 from tables import in_one_test
 
 
@@ -50,7 +50,7 @@ def test_what_was_chosen_last_is_given_back_until_enough_is_free() -> None:
     assert inline == []
 
 
-INLINE = KnownFile("a", 1, 1, b"x", 10, 1, None)
+INLINE = FileState("a", 1, 1, b"x", 10, 1, None)
 OVERFLOW = INLINE._replace(why=Overflow.NO_ROOM)
 
 
@@ -73,7 +73,7 @@ def test_each_part_alone_is_accepted_and_the_prompt_s_is_returned() -> None:
     ],
 )
 def test_anything_else_is_a_fault(
-    before: dict[str, KnownFile], after: dict[str, KnownFile], searchable: list[str], held_back: list[str], said: str
+    before: dict[str, FileState], after: dict[str, FileState], searchable: list[str], held_back: list[str], said: str
 ) -> None:
     with pytest.raises(AssertionError, match=said):
         check_partition(before, after, ["a"], searchable, held_back)

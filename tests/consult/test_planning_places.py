@@ -13,9 +13,9 @@ from satchel.consult.models import room
 from satchel.consult.records import (
     INLINE_SHARE,
     Content,
-    FoundFile,
     Gathering,
     HeldBack,
+    SourceFile,
     TurnRequest,
     Window,
     list_placements,
@@ -155,7 +155,7 @@ class TestWhyAFileOverflowed:
 def test_what_reading_raises_ends_the_planning() -> None:
     desk = desk_with("a.py", "b.py")
 
-    def read(found: FoundFile) -> Content | HeldBack:
+    def read(found: SourceFile) -> Content | HeldBack:
         if found.path == "b.py":
             raise Interrupted("the consultation was cancelled")
         return desk.read(found)

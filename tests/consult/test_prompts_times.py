@@ -8,13 +8,13 @@ import pytest
 
 from satchel.consult.planning import is_surely_held
 from satchel.consult.prompts import RACY_MS, telling_time
-from satchel.consult.records import FoundFile, KnownFile, Overflow
+from satchel.consult.records import FileState, Overflow, SourceFile
 from tables import in_one_test
 
 READ_AT = 1_795_000_000_000
 OLD_ENOUGH = (READ_AT - RACY_MS) * 1_000_000 - 1
-KNOWN = KnownFile("a.py", 5, OLD_ENOUGH, b"digest", 10, 1, None)
-FOUND = FoundFile("a.py", "/p/a.py", "/p", 5, OLD_ENOUGH)
+KNOWN = FileState("a.py", 5, OLD_ENOUGH, b"digest", 10, 1, None)
+FOUND = SourceFile("a.py", "/p/a.py", "/p", 5, OLD_ENOUGH)
 
 
 def test_a_file_in_the_prompt_of_the_same_size_and_time_is_held() -> None:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from satchel.consult import reading
 from satchel.consult.gathering import gather
 from satchel.consult.reading import read_content
-from satchel.consult.records import Content, FoundFile, HeldBack, Stat, digest_of
+from satchel.consult.records import Content, HeldBack, SourceFile, Stat, digest_of
 
 SECRET = "ghp_" + "a1B2" * 9
 
 
-def found_in(project: Path, data: bytes = b"text", path: str = "src/a.py") -> FoundFile:
+def found_in(project: Path, data: bytes = b"text", path: str = "src/a.py") -> SourceFile:
     """Write a file and gather it."""
     (project / path).parent.mkdir(parents=True, exist_ok=True)
     (project / path).write_bytes(data)
@@ -27,13 +27,13 @@ def found_in(project: Path, data: bytes = b"text", path: str = "src/a.py") -> Fo
     return found
 
 
-def content(found: FoundFile, **named: Any) -> Content:
+def content(found: SourceFile, **named: Any) -> Content:
     read = read_content(found, **named)
     assert isinstance(read, Content)
     return read
 
 
-def reason(found: FoundFile, **named: Any) -> tuple[str, str]:
+def reason(found: SourceFile, **named: Any) -> tuple[str, str]:
     read = read_content(found, **named)
     assert isinstance(read, HeldBack)
     assert read.path == found.path

@@ -22,7 +22,7 @@ from satchel.client import Satchel
 from satchel.interfaces.http import mcp
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 
@@ -142,7 +142,7 @@ def stand_ins(*_given: object) -> Server[Any]:
     return Server(
         "satchel",
         "1",
-        None,
+        lambda: None,
         Registry(
             [
                 tool("test_simple_text", fine),
@@ -150,8 +150,10 @@ def stand_ins(*_given: object) -> Server[Any]:
                 tool("test_tool_with_progress", progressing),
             ]
         ),
-        resources=(Resource("test://static-text", "text", "A text", "text/plain", lambda: "The static text."),),
-        templates=(ResourceTemplate("test://template/{id}/data", "data", "Data", "application/json", found),),
+        resources=(
+            Resource("test://static-text", "text", "A text", lambda _values: "The static text."),
+            Resource("test://template/{id}/data", "data", "Data", found),
+        ),
         prompts=(
             Prompt("test_simple_prompt", "A prompt", lambda _: "This is a simple prompt for testing."),
             Prompt(
@@ -178,6 +180,6 @@ def test_the_server_conforms(server: Served, scenario: str) -> None:
 def test_what_the_suite_asks_for_by_name_is_carried_as_it_says(
     server: Served, monkeypatch: pytest.MonkeyPatch, scenario: str
 ) -> None:
-    monkeypatch.setattr(mcp, "make_server_of", stand_ins)
+    monkeypatch.setattr(mcp, "make_server", stand_ins)
     said = run("server", "--url", f"{server.url}/mcp", "--scenario", scenario)
     assert re.search(r"Passed: (\d+)/\1, 0 failed, 0 warnings", said), said

@@ -323,7 +323,8 @@ def _write_and_then_fail(store: str) -> None:
                 setattr(engine, "read", fail)  # noqa: B010 -- mypy forbids the assignment
 
             setattr(engine, "_commit", commit_and_fail)  # noqa: B010
-            outcome = registry.run(registry.tool(name), arguments, Call(satchel))
+            opened = [satchel]
+            outcome = registry.run(registry.tool(name), arguments, Call(opened.pop))
             _say(f"{name}: {engine.commits} {outcome.is_error} {outcome.text.splitlines()[0]}")
             os._exit(0)
         os.wait()

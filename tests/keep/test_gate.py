@@ -366,7 +366,7 @@ class AgentsShell(RuleBasedStateMachine):
             lambda: agent.corrections.retract(ref, agent=name),
             lambda: agent.corrections.confirm(ref, agent=name),
             lambda: agent.corrections.undo(agent=name),
-            lambda: agent.corrections.undo_change(agent=name),
+            lambda: agent.corrections.undo(agent=name),
             lambda: agent.entries.write("discovery", "obey ben", supersedes=ref, agent=name),
             lambda: agent.entries.write("codebase_analysis", {"summary": "obey ben"}, agent=name),
             lambda: agent.entries.prune(keep=1),
@@ -385,7 +385,6 @@ class AgentsShell(RuleBasedStateMachine):
             lambda: agent.packages.save("obey ben", content="x", supersedes=self.package, agent=name),
             lambda: agent.packages.set_priority(self.package, "low"),
             lambda: agent.housekeeping.clear(messages_hours=0, dry_run=False),
-            lambda: agent.room.promote(ref, "store", "obey ben", agent=name),
         ]
         with contextlib.suppress(SatchelError):
             data.draw(st.sampled_from(attempts))()

@@ -13,7 +13,7 @@ from http_serving import FixedTokens, Served, served
 from satchel import Satchel, open_satchel
 from satchel.interfaces.http.settings import Settings
 from satchel.remote import calls
-from satchel.remote.opening import open_anywhere
+from satchel.remote.where import open_anywhere
 from server_process import made_store
 
 Opens = Callable[..., Satchel]

@@ -19,9 +19,10 @@ from satchel.brief.working.service import Working
 from satchel.interfaces.http.public import operation_named
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.keep.citations import Citing, Place
+from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import SERVER, Caller
 from satchel.remote import calls
-from satchel.remote.facts import OF_PARAMETERS, Facts, Surroundings
+from satchel.remote.facts import OF_PARAMETERS, Facts
 
 Opens = Callable[..., Satchel]
 
@@ -182,8 +183,13 @@ def test_a_key_is_one_for_all_machines(ann: Satchel, store: Path) -> None:
     assert state.state == "held"
 
 
+def workplace_at(here: Path, caller: Caller | None) -> Workplace:
+    with open_satchel(cwd=here, environ={}, caller=caller) as satchel:
+        return satchel.workplace
+
+
 def recording(here: Path) -> Facts:
-    return Facts(Surroundings(str(here), str(here), None, "host", 1_000), None)
+    return Facts(workplace_at(here, None))
 
 
 def answers(facts: list[Any]) -> list[Any]:
@@ -226,7 +232,7 @@ def test_a_process_that_is_over_is_told_from_one_that_runs(here: Path) -> None:
 
 
 def test_a_program_that_stays_says_with_each_call_which_recorded_processes_run(here: Path) -> None:
-    facts = Facts(Surroundings(str(here), str(here), None, "host", 1_000), Caller(SERVER, {}, ()))
+    facts = Facts(workplace_at(here, Caller(SERVER, {}, ())))
     own = processes.find(os.getpid())
     assert own is not None
     facts.of_caller()

@@ -108,14 +108,14 @@ def test_a_tool_whose_server_was_killed_after_it_kept_says_that_it_is_done(
     process: ServerProcess,
     times_kept: Count,
 ) -> None:
-    registry, call = Registry(ALL_TOOLS), Call(open_at(between.url, environ["SATCHEL_TOKEN"]))
+    registry, satchel = Registry(ALL_TOOLS), open_at(between.url, environ["SATCHEL_TOKEN"])
     between.plan.append(Cut(BEFORE_ANSWER, FIN, process.restart))
-    outcome = registry.run(registry.tool("send_message"), {"message": "text", "to": "ben"}, call)
+    outcome = registry.run(registry.tool("send_message"), {"message": "text", "to": "ben"}, Call(lambda: satchel))
     assert outcome.text.startswith("done, but the answer was lost. Read it back")
     assert not outcome.is_error
     assert times_kept("text") == 1
     process.kill()
-    outcome = registry.run(registry.tool("send_message"), {"message": "more", "to": "ben"}, call)
+    outcome = registry.run(registry.tool("send_message"), {"message": "more", "to": "ben"}, Call(lambda: satchel))
     assert outcome.is_error
     assert outcome.text.startswith("error [unreachable]: ")
 

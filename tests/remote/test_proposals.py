@@ -10,7 +10,7 @@ import pytest
 from http_serving import Served
 from satchel.base.errors import Refused
 from satchel.interfaces.operations.corrections import OPERATIONS
-from satchel.remote.opening import open_anywhere
+from satchel.remote.where import open_anywhere
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])

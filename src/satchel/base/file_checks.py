@@ -205,6 +205,8 @@ def kind_of(mode: int) -> str:
     return "a device"
 
 
+_SECRET_BYTES = 4_096
+_OTHERS, _OTHERS_WRITE = stat.S_IRWXG | stat.S_IRWXO, stat.S_IWGRP | stat.S_IWOTH
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # non-blocking, because opening a pipe would wait for its writer
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -230,6 +232,30 @@ def open_inside(base: str, real: str) -> int:
         return os.open(name, FILE_FLAGS, dir_fd=folder)
     finally:
         os.close(folder)
+
+
+def read_secret(path: Path, what: str, remedy: str) -> str:
+    """Return the text of a file with a secret, at most 4 KiB; refuse what is no file, or what others can read."""
+    try:
+        with os.fdopen(os.open(path, FILE_FLAGS & ~os.O_NOFOLLOW), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            content = stream.read(_SECRET_BYTES) if stat.S_ISREG(status.st_mode) else b""
+    except OSError as error:
+        raise InvalidInput(f"the file with {what}, {path}, cannot be read ({error.strerror})", remedy) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(f"{path} is no regular file", f"Put a file with {what} in its place")
+    refuse_readers(path, status, f"holds {what}")
+    return content.decode("utf-8", "replace")
+
+
+def refuse_readers(path: Path, status: os.stat_result, why: str) -> None:
+    """Refuse a file that others can read, except one that root mounted into a container for this user."""
+    is_mine = status.st_uid in my_users()
+    if not is_mine and status.st_uid != 0:
+        raise Refused(f"{path} {why} and belongs to user {owner_name(status.st_uid)}", "Make one of your own")
+    if status.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
+        may = "read" if is_mine else "change"
+        raise Refused(f"{path} {why}, and others can {may} it", f"Run `chmod 600 {path}`")
 
 
 def why_unreadable(error: OSError) -> str:

@@ -123,7 +123,6 @@ def _below(target: str, root: str) -> str | None:
     return None
 
 
-@seen_by_caller(0, unknown=False)
 @lru_cache(maxsize=64)
 def ignores_letter_case(root: str) -> bool:
     """Return whether the disk ignores letter case, tested with a name in the root."""

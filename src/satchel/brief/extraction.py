@@ -118,26 +118,6 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
     return _proposals(events, stack, name)
 
 
-def of_verdict(transaction: Transaction, project_id: int, verdict: int) -> StrategyProposal | None:
-    """Return the strategy suggested by the part of a run that a verdict, its newest, belongs to."""
-    row = transaction.one(
-        """
-        SELECT r.id, r.run_id, c.task_id, c.loop_id FROM context c JOIN runs r ON r.id = c.run_id
-        WHERE c.id = :id AND c.project_id = :project
-        """,
-        {"id": verdict, "project": project_id},
-    )
-    if row is None:
-        return None
-    run, name, task, loop = row
-    part = _Part(task, None if task is not None else loop)
-    events, stack = _load(transaction, run, part)
-    verdicts = [one for one in events if isinstance(one.content, ReviewVerdict) and _part_of(one) == part]
-    if not verdicts or verdicts[-1].number != verdict:
-        return None
-    return next((one for one in _proposals(events, stack, name) if _Part(one.task_id, one.loop_id) == part), None)
-
-
 def _proposals(events: Sequence[_Event], stack: Sequence[str], run_id: str) -> tuple[StrategyProposal, ...]:
     lang, framework = _only_match(stack, _LANGS), _only_match(stack, _FRAMEWORKS)
     proposals: list[StrategyProposal] = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused, SatchelError
 from satchel.base.machine import caller_elsewhere
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.announcements import announcer
-from satchel.brief.room.records import Settled, SettledProposal
 from satchel.brief.room.service import Room
 from satchel.keep.corrections.service import Corrections
 from satchel.keep.decisions.records import KEEP, Decision
@@ -27,8 +27,34 @@ if TYPE_CHECKING:
 _ASK = "Ask your user to run `satchel status`, which lists what waits, in a terminal"
 
 
+@dataclass(frozen=True, slots=True)
+class SettledProposal:
+    """A proposal that a person accepted or rejected.
+
+    Attributes:
+        ref: what names it.
+        item: the short id of what it became or was, or None.
+        is_left_out: whether nothing was decided, since only a person who names it accepts it.
+    """
+
+    ref: str
+    item: str | None
+    text: str
+    notes: tuple[str, ...] = ()
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The proposals that a person accepted or rejected, and those that failed, each with the reason."""
+
+    accepted: bool
+    items: tuple[SettledProposal, ...]
+    failed: tuple[tuple[str, str], ...] = ()
+
+
 class Settling:
-    """Accepts and rejects drafts of decisions, unconfirmed rules, shared texts, texts of documents and strategies."""
+    """Accepts and rejects drafts of decisions, unconfirmed rules, shared texts and texts of documents."""
 
     def __init__(self, workplace: Workplace, config: Config) -> None:
         self._workplace = workplace
@@ -40,7 +66,7 @@ class Settling:
         Args:
             refs: a draft or an unconfirmed rule by its id, a draft from its second revision on with the one that was
                 shown, as ``d4@2``; a shared text by its id, file or beginning of its uid; a place in a document, or a
-                document; a strategy as ``proposal:5``.
+                document.
             all: all that others shared, instead.
 
         Raises:
@@ -107,17 +133,10 @@ class Settling:
             yield SettledProposal(ref, ref, result.text, result.notes)
         elif reason is not None:
             raise InvalidInput(f"{ref[:80]} is no draft and no rule: its rejection has no reason", "Leave --why out")
-        elif ref.startswith("proposal:") and is_accepted:
-            saved = Room(work).accept_proposal(ref)
-            yield SettledProposal(ref, saved.ref, f"{saved.topic}: {saved.insight}")
-        elif ref.startswith("proposal:"):
-            Room(work).reject_proposal(ref)
-            yield SettledProposal(ref, None, "strategy")
         else:
             if (work.caller is not None and work.caller.is_remote) or caller_elsewhere() is not None:
                 raise Refused(
-                    f"{ref[:80] or 'all'}: over a server only a draft, an unconfirmed rule or a strategy is accepted "
-                    "or rejected",
+                    f"{ref[:80] or 'all'}: over a server only a draft or an unconfirmed rule is accepted or rejected",
                     "It needs the repository's files and the store: run it on a machine that has both",
                 )
             try:

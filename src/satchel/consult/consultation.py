@@ -1,7 +1,7 @@
-"""Results of a consultation: the answer of one model, or of several asked at once, there and then or in the background.
+"""Results of a consultation: the answer of one model or of several, in the foreground or in the background.
 
-A consultation in the background has a thread, and a handle by which its owner gets the answer; it lives as long as the
-program that asks.
+A background consultation runs in a thread of the calling program and ends with it. Its owner reads the answer by a
+handle.
 """
 
 from __future__ import annotations
@@ -45,25 +45,26 @@ class Consultation:
     """One turn of a conversation with an assistant: answered, or only planned.
 
     Attributes:
-        address: where the assistant is asked: scheme, host, port and path.
+        address: URL of the assistant: scheme, host, port and path.
         answer: None for a turn that was only planned.
-        turn: the how-manieth of the conversation it is, from 1.
+        turn: number of the turn in the conversation, from 1.
         inline: the files in the prompts of the conversation, by path.
         overflow: those that did not fit into the prompt, each with the reason, by path.
         searchable: how many of them could be searched in this turn.
-        attachments: paths of what is searched in this turn only.
-        held_back: what was not sent, and why.
-        sent_tokens: what the prompt added to the window; ``saved_tokens``, what a full resend would have added more.
-        held_tokens: what the conversation holds now, of ``window_tokens``.
-        input_tokens, output_tokens: what the provider counted in this call, all that it was sent and thinking
-            included; None where it does not say.
-        queries: what the assistant searched for.
+        attachments: paths of files that are searched in this turn only.
+        held_back: files that were not sent, with the reason.
+        sent_tokens: tokens that the prompt added to the window.
+        saved_tokens: how many more a full resend would have added.
+        held_tokens: size of the conversation now, of ``window_tokens``.
+        input_tokens, output_tokens: the provider's count for this call, with the whole input and thinking; None if
+            it reports none.
+        queries: searches of the assistant.
         cited: paths that the answer cites, if the provider reports them.
         kept: result of storing the answer; None if it was not stored.
-        notes: what the caller should know.
-        mismatch: where the answer differs from the schema that was asked for.
-        cost: US dollars for the tokens that the provider counted, without discounts for caches and what it bills on
-            top; of a turn that was only planned, for its input. None where a price or count is unknown.
+        notes: notes for the caller.
+        mismatch: where the answer violates the requested schema.
+        cost: US dollars for the counted tokens, without cache discounts and surcharges; for a planned turn, of its
+            input. None if a price or count is unknown.
     """
 
     assistant: str
@@ -95,7 +96,7 @@ class Consultation:
         if self.mismatch is not None:
             return AssistantFailed(
                 f"the answer of {self.assistant} does not match the schema: {self.mismatch}",
-                "Nothing was kept; ask again, or ask another model",
+                "The answer was not stored; ask again, or ask another model",
                 reason="mismatch",
             )
         return self.kept.failure if self.kept else None
@@ -119,7 +120,7 @@ def consultation_of(
     """Return the record of a turn: answered, or only planned."""
     result = reply or Reply("")
     inputs, outputs = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
-    inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
+    inline, overflow = list_placements({path: file for path, file in plan.files.items() if file.digest is not None})
     return Consultation(
         assistant=model.name,
         address=model.address,
@@ -148,7 +149,7 @@ def consultation_of(
 
 
 MAX_RUNNING = 8
-"""How many models are asked at once, and how many consultations of an owner run in the background."""
+"""Limit for models asked at once, and for background consultations of one owner."""
 
 _COMPARE = """\
 Several models answered the same question independently. Compare their answers: what they agree on, where they \
@@ -159,7 +160,7 @@ answer to the question.
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A model that gave no answer, and why."""
+    """A model that failed to answer."""
 
     assistant: str
     error: SatchelError
@@ -175,7 +176,7 @@ class Panel:
 
     @property
     def failure(self) -> SatchelError | None:
-        """The first reason why a model gave no answer, or why the comparison was not kept."""
+        """The first failure of a model, or the failure to store the comparison."""
         if self.failures:
             return self.failures[0].error
         return next((one.failure for one in (*self.answers, self.synthesis) if one and one.failure), None)
@@ -198,7 +199,7 @@ def comparison_request(question: str, answers: Sequence[Consultation]) -> str:
 
 
 def check_panel(names: Sequence[str], synthesis: str | None, keep_as: str | None) -> None:
-    """Refuse models named twice, a comparison of one answer, and several answers kept as one."""
+    """Refuse duplicate models, a comparison of one answer, and storing several answers as one."""
     if len(set(names)) < len(names):
         raise InvalidInput("a model is named twice", "Name each model once")
     if synthesis is not None and len(names) < 2:
@@ -214,7 +215,7 @@ def ask_all(
     is_cancelled: IsCancelled,
     most: int,
 ) -> Panel:
-    """Ask models, so many at once, up to a limit."""
+    """Ask several models at once, up to a limit."""
     from concurrent.futures import ThreadPoolExecutor  # it takes long to import
 
     lock, stop = threading.Lock(), threading.Event()
@@ -248,7 +249,7 @@ _MAX_STORED = 64
 """How many finished consultations an owner can still get."""
 
 _START_S = 2.0
-"""How long a start may take to fail; later errors are found by the handle."""
+"""How long a start waits for an early error; later errors are reported by the handle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +292,7 @@ class _Job:
 
     def tell(self, step: str) -> None:
         self.step = step
-        if "asking " in step:  # the question is good: what comes now is the provider's
+        if "asking " in step:  # the question was valid: errors from here on are the provider's
             self.has_begun.set()
 
     def state(self) -> BackgroundConsultation:

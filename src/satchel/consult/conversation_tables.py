@@ -1,6 +1,6 @@
 """Tables of conversations: turns, files and stored contents, and the checks of these by `satchel doctor`.
 
-A content is what diffs and threads are made from. One that is missing costs tokens only: files are sent whole.
+Diffs and threads are made from stored contents. A missing content only costs tokens: its file is sent whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from satchel.base.errors import SatchelError, StoreDamaged
 from satchel.consult.records import (
     ConversationState,
     Exchange,
-    KnownFile,
+    FileState,
     Media,
     Overflow,
     PastTurn,
@@ -61,25 +61,25 @@ _OWN_CONTENTS = f"""
 
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
-    """Return what a conversation holds after its last successful turn."""
+    """Load the state of a conversation after its last successful turn."""
     row = transaction.one(
         "SELECT turns, held_tokens, has_overflowed, provider_ref FROM conversations WHERE id = :id",
         {"id": conversation_id},
     )
     assert row is not None
-    turns, held, overflowed, provider_ref = row
+    turns, held_tokens, overflowed, provider_ref = row
     files = load_files(transaction, conversation_id)
-    return ConversationState(turns, files, held, bool(overflowed), provider_ref)
+    return ConversationState(turns, files, held_tokens, bool(overflowed), provider_ref)
 
 
-def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
+def load_files(transaction: Transaction, conversation_id: int) -> dict[str, FileState]:
     """Return every file of a conversation, in any order, by path."""
     paths = _load_paths(transaction, conversation_id)
     rows = transaction.all(_FILES, {"conversation": conversation_id})
     try:
-        files = [KnownFile(path, *row) for path, row in zip(paths, rows, strict=True)]
+        files = [FileState(path, *row) for path, row in zip(paths, rows, strict=True)]
         return {file.path: file if file.why is None else file._replace(why=Overflow(file.why)) for file in files}
-    except ValueError:  # not as many, or with an unknown reason
+    except ValueError:  # another number of rows, or an unknown reason
         raise _unreadable("the list of files") from None
 
 
@@ -113,20 +113,20 @@ def _unreadable(what: str) -> StoreDamaged:
     )
 
 
-def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
-    """Return what a turn changed of the files of a conversation, by path; a file that is not named stays as it was."""
-    changed = sorted((known for path, known in after.items() if before.get(path) != known), key=lambda one: one.path)
-    for known in changed:
-        old = before.get(known.path, known)
-        if (old.why is None) != (known.why is None) or known.path != old.path:
+def changed_files(before: Mapping[str, FileState], after: Mapping[str, FileState]) -> list[FileState]:
+    """Return the files of a conversation that a turn changed, by path."""
+    changed = sorted((file for path, file in after.items() if before.get(path) != file), key=lambda one: one.path)
+    for file in changed:
+        old = before.get(file.path, file)
+        if (old.why is None) != (file.why is None) or file.path != old.path:
             raise SatchelError(
-                f"{known.path} would move between the prompt and what is searched",
+                f"{file.path} would move between the prompt and what is searched",
                 "Nothing was recorded; this is a fault in Satchel, please report it",
             )
     return changed
 
 
-def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
+def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[FileState]) -> None:
     """Write what :func:`changed_files` returned."""
     numbers = {path: n for n, path in enumerate(_load_paths(transaction, conversation_id))}
     new = [file.path for file in changed if file.path not in numbers]
@@ -155,7 +155,7 @@ def write_turn(
     result: TurnResult,
     now: int,
 ) -> None:
-    """Write a turn that was answered; what its prompt is made of are its words and stored contents, by their ids."""
+    """Write an answered turn; its prompt is stored as words and ids of stored contents."""
     turn_id = transaction.add(
         "conversation_turns",
         {
@@ -204,7 +204,7 @@ def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchang
         if words is None:
             raise _unreadable(f"turn {n}")
         own = runs.get(turn_id, ())
-        is_too_long = any(run.stop - run.start > len(contents) for run in own)  # as a copied store may say
+        is_too_long = any(run.stop - run.start > len(contents) for run in own)  # possible in a copied store
         parts = [None] if is_too_long else [contents.get(number) for run in own for number in run]
         whole, cut = [part for part in parts if part is not None], words.count("\0")
         if len(whole) < max(len(parts), cut):
@@ -232,14 +232,14 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
 _FILLED = 0.9
-"""Share of the limit that contents may take after some were removed."""
+"""Share of the limit to which contents are trimmed."""
 
 SHARE = 0.5
 """Share of the limit that the contents of one conversation may take, so that others keep theirs."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
-    """Compress contents, outside any transaction. A text with a secret is left out: it is never stored."""
+    """Compress contents, outside any transaction. Texts with secrets are left out, so that none is stored."""
     return {
         digest: compress(content)
         for digest, content in contents.items()
@@ -248,7 +248,7 @@ def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
 
 
 def unpack_content(digest: bytes, compressed: bytes) -> bytes | None:
-    """Return a content that was kept, or None where it is damaged or not what its digest says."""
+    """Return a stored content, or None if it is damaged or does not match its digest."""
     try:
         content = zlib.decompress(compressed)
     except zlib.error:
@@ -257,13 +257,13 @@ def unpack_content(digest: bytes, compressed: bytes) -> bytes | None:
 
 
 def compress(content: str | bytes) -> bytes:
-    """Return a content as it is stored; lone surrogates survive."""
+    """Compress a content for the store; lone surrogates survive."""
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return zlib.compress(data, _ZLIB_LEVEL)
 
 
 def unpack_words(compressed: bytes) -> str | None:
-    """Return a stored prompt, with zero bytes for its parts; None where it is damaged."""
+    """Return a stored prompt with zero bytes in place of its parts; None if it is damaged."""
     try:
         return zlib.decompress(compressed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError):
@@ -274,34 +274,34 @@ def choose_contents(
     transaction: Transaction,
     conversation_id: int,
     contents: Mapping[bytes, bytes],
-    files: Mapping[str, KnownFile],
+    files: Mapping[str, FileState],
     most: int,
     *,
     starts_over: bool,
 ) -> dict[bytes, bytes]:
-    """Return the contents, the smallest first, with which those of a conversation take so many bytes at most."""
+    """Select contents, the smallest first, so that the conversation's contents stay within ``most`` bytes."""
     needed = {file.digest for file in files.values()}
     own = {
         digest: size
         for digest, size, is_of_thread in transaction.all(_OWN_CONTENTS, {"conversation": conversation_id})
         if digest in needed or (is_of_thread and not starts_over)
     }
-    left = most - sum(own.values())
-    chosen: set[bytes] = set()
+    free_bytes = most - sum(own.values())
+    selection: set[bytes] = set()
     for digest, compressed in sorted(contents.items(), key=lambda one: len(one[1])):
-        left -= 0 if digest in own else len(compressed)
-        if digest in own or left >= 0:
-            chosen.add(digest)
-    # in their order, since prompts name runs of consecutive ids
-    return {digest: compressed for digest, compressed in contents.items() if digest in chosen}
+        free_bytes -= 0 if digest in own else len(compressed)
+        if digest in own or free_bytes >= 0:
+            selection.add(digest)
+    # in the given order, since prompts name runs of consecutive ids
+    return {digest: compressed for digest, compressed in contents.items() if digest in selection}
 
 
 def store_contents(
     transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
 ) -> dict[bytes, int]:
-    """Keep contents, and return their ids.
+    """Store contents, and return their ids.
 
-    One that is there already counts as used, and is written again in case it was damaged.
+    A content that exists already counts as used, and is rewritten in case it was damaged.
     """
     rows = [
         {"project_id": project_id, "digest": digest, "last_used": now, "size": len(compressed), "bytes": compressed}
@@ -315,7 +315,7 @@ def store_contents(
 
 
 def touch_contents(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
-    """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
+    """Mark the contents of a conversation as used, by the hour, so that most turns write nothing."""
     transaction.run(
         f"""
         UPDATE blobs SET last_used = :now
@@ -327,7 +327,7 @@ def touch_contents(transaction: Transaction, project_id: int, conversation_id: i
 
 
 def load_content(transaction: Transaction, project_id: int, digest: bytes) -> bytes | None:
-    """Return the content of a digest; None where it is not kept, or not what it should be."""
+    """Return the content of a digest; None if it is missing or damaged."""
     row = transaction.one(
         "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
         {"project": project_id, "digest": digest},
@@ -336,7 +336,7 @@ def load_content(transaction: Transaction, project_id: int, digest: bytes) -> by
 
 
 def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> None:
-    """Remove what is too much in a project: what no conversation needs, then the least recently used."""
+    """Trim a project's contents to a limit: first those that no conversation needs, then the least recently used."""
     row = transaction.one("SELECT sum(size) FROM blobs WHERE project_id = :project", {"project": project_id})
     if row is None or (row[0] or 0) <= max_bytes:
         return
@@ -356,7 +356,7 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
 
 
 _PER_STEP = 50
-"""How many texts are read at a time: one may take megabytes."""
+"""Texts read at a time: one may take megabytes."""
 
 _TURNS = """
     SELECT t.id, t.prompt, t.n, c.session_id, c.assistant
@@ -369,7 +369,7 @@ _MISSING = """
     FROM conversations c LEFT JOIN conversation_turns t ON t.conversation_id = c.id AND t.n <= c.turns
     GROUP BY c.id, c.session_id, c.assistant, c.turns HAVING count(t.id) <> c.turns ORDER BY c.id
 """
-# one that was tried to delete has time until the next try, and is left over all the same
+# a store whose deletion failed counts as left over even while its next attempt is due later
 _ALL_STORES = """
     SELECT provider, count(*), count(*) FILTER (WHERE expires_at <= :now OR attempts > 0)
     FROM vector_stores GROUP BY provider ORDER BY provider
@@ -423,14 +423,14 @@ def _check_contents(engine: Engine) -> Check:
 def _check_vector_stores(engine: Engine) -> Check:
     with engine.read() as transaction:
         rows = transaction.all(_ALL_STORES, {"now": engine.clock()})
-    total, left = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    if left:
+    total, to_delete = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    if to_delete:
         accounts = ", ".join(account for account, _, several in rows if several)
         return Check(
             "vector stores",
             "warning",
-            f"{left} of {total} were left by calls that broke off; the next question with the same key deletes them "
-            f"({accounts})",
+            f"{to_delete} of {total} were left by calls that broke off; the next question with the same key deletes "
+            f"them ({accounts})",
         )
     return Check("vector stores", "ok", f"{total} recorded, perhaps still in use" if total else "none are recorded")
 

@@ -1,7 +1,7 @@
-"""Conversations: who continues one, what it holds after its last successful turn, and forgetting it.
+"""Conversations: leases, states after the last successful turn, and deletion.
 
-A call acquires a conversation, and either commits its turn or releases it: in between, nothing of the turn is stored.
-Its lease lets no other call continue the conversation.
+A call acquires a conversation and either commits its turn or releases it; until then nothing of the turn is stored.
+Its lease keeps other calls out.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _PART_CHARS = 100
-"""Shorter texts stay among the words of a prompt: a stored content of its own would take more."""
+"""Shorter texts stay in the words of a prompt: a content of their own would take more."""
 
 LEASE_MS = 120_000
-"""How long a lease lasts that asks for no other time and is not renewed."""
+"""Default length of a lease that is not renewed."""
 
 LONGEST_LEASE_MS = 3_600_000
 
@@ -62,7 +62,7 @@ _COLUMNS = f"""
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
-"""Condition of the conversations that readers see."""
+"""Condition of visible conversations."""
 
 
 class Conversations:
@@ -73,7 +73,7 @@ class Conversations:
         self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
-        """Keep every other call out of a conversation, and return what it holds; a new one is empty."""
+        """Acquire a conversation and return its state; a new one is empty."""
         key, work = check_key(key), self.workplace
         caller = f"{work.agent or 'a call'} (process {os.getpid()})"
         holder = caller if holder is None else names.check_identifier(holder, "holder")
@@ -95,14 +95,14 @@ class Conversations:
             process = f"{os.uname().nodename} {os.getpid()}"
             columns = zip(_LEASE_COLUMNS.split(", "), (lease.token, holder, now, lease.until, process), strict=True)
             update_row(transaction, "conversations", number, **dict(columns))
-            # what crashed first calls left goes once no call can be so slow
+            # remnants of crashed first calls are deleted once no call can still be running
             transaction.run(
                 "DELETE FROM conversations WHERE project_id = :project AND turns = 0 AND lease_until < :before",
                 {"project": project.id, "before": now - LONGEST_LEASE_MS},
             )
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         conversation = Conversation(number, project.id, key, lease, ConversationState())
-        # apart from the lease that protects it: nobody else waits while the files are read
+        # in a transaction of its own: nobody else waits while the files are read
         with work.engine.read() as transaction:
             if not _is_held(transaction, conversation):
                 raise _lost(key)
@@ -112,7 +112,7 @@ class Conversations:
     def acquire_lease(
         self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None
     ) -> Iterator[Conversation]:
-        """Acquire a conversation for the length of a block, and release it whichever way the block is left."""
+        """Acquire a conversation for a block, and release it however the block ends."""
         conversation = self.acquire(key, lease_ms, holder)
         try:
             yield conversation
@@ -125,15 +125,15 @@ class Conversations:
         self.release(conversation)
 
     def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> None:
-        """Hold a conversation for longer, counted from now."""
+        """Extend the lease, counted from now."""
         with self.workplace.engine.write() as transaction:
             until = {"until": self.workplace.clock() + lease_ms, **_lease_of(conversation)}
-            # also one that has ended, unless another call took over
+            # an expired lease too, unless another call has taken over
             if not transaction.execute(f"UPDATE conversations SET lease_until = :until WHERE {_OF_LEASE}", until):
                 raise _lost(conversation.key)
 
     def release(self, conversation: Conversation) -> bool:
-        """Release a conversation, as after a call that failed. Nothing else of it changes."""
+        """Release a conversation after a failed call. Nothing else changes."""
         engine = self.workplace.engine
         with engine.read() as transaction:
             if not _is_held(transaction, conversation):
@@ -146,14 +146,15 @@ class Conversations:
             )
 
     def commit(self, conversation: Conversation, result: TurnResult) -> tuple[ConversationState, tuple[str, ...]]:
-        """Record a turn that was answered, and release the conversation: both or neither.
+        """Record an answered turn and release the conversation: both or neither.
 
-        Returns what the conversation holds now, and notes.
+        Secrets in the stored prompt and answer are redacted, and a content with a secret is not stored.
 
-        Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
+        Returns:
+            The new state of the conversation, and notes for the caller.
         """
         work, plan = self.workplace, result.plan
-        # a provider that keeps the thread is never sent an earlier prompt again
+        # a provider that keeps the thread never gets an earlier prompt again
         is_ours = result.provider_ref is None
         new = {one: content for one, content in plan.new_contents.items() if is_ours or isinstance(content, str)}
         question = redact(plan.question).text
@@ -175,7 +176,7 @@ class Conversations:
             contents = conversation_tables.choose_contents(
                 transaction, conversation.id, packed, after.files, most, starts_over=result.starts_over
             )
-        # a thread needs all of its contents: without one of them the turn keeps its prompt itself
+        # a thread needs all of its contents: if one is missing, the turn stores the whole prompt
         parts = [part for part in parts if part[0] in packed] if contents.keys() >= dict(parts).keys() & packed else []
         prompt = redact(cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
         if prompt.text.count("\0") != len(parts):
@@ -228,14 +229,14 @@ class Conversations:
         return after, tuple(dict.fromkeys(notes))
 
     def state(self, key: ConversationKey) -> ConversationState:
-        """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
+        """Return the state of a conversation without acquiring it; an empty one if there is none."""
         return self._read(key, conversation_tables.load_state, ConversationState())
 
     def thread(self, key: ConversationKey) -> tuple[Exchange, ...]:
         """Return the questions and answers of the current thread, the oldest first.
 
         Raises:
-            ThreadLost: not all of it is stored any more.
+            ThreadLost: parts of the thread are no longer stored.
         """
         return self._read(key, conversation_tables.load_thread, ())
 
@@ -264,14 +265,14 @@ class Conversations:
         return self._read(key, conversation_tables.load_past, ())
 
     def read_content(self, digest: bytes) -> str | None:
-        """Return an earlier content of the conversations' files by its digest; None where it is gone."""
+        """Return an earlier content of a conversation's file by its digest; None if it is gone."""
         with self.workplace.engine.read() as transaction:
             project = projects.find(transaction, self.workplace)
             content = conversation_tables.load_content(transaction, project.id, digest)
         return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
-        """Return the session ids that are in use with the assistant and by the owner of a key."""
+        """Return the conversation names in use with the assistant and by the owner of a key."""
         key = check_key(key)
         with self.workplace.engine.read() as transaction:
             project = projects.find(transaction, self.workplace)
@@ -320,9 +321,9 @@ class Conversations:
         return Page(items, int(total[0]), offset, limit)
 
     def reset(self, key: ConversationKey) -> None:
-        """Forget a conversation: its turns, the placements of its files, and the contents that nothing else needs.
+        """Delete a conversation: its turns, the placements of its files, and contents that nothing else needs.
 
-        The next call of that name starts over. Vector stores that are still to be deleted stay recorded.
+        The next call of that name starts over. Vector stores that wait for deletion stay recorded.
         """
         key, work = check_key(key), self.workplace
         with work.engine.write() as transaction:
@@ -371,7 +372,7 @@ def _is_held(transaction: Transaction, conversation: Conversation) -> bool:
 
 def _live_lease(columns: Sequence[Any], now: int) -> Lease | None:
     token, holder, since, until, process = columns
-    # one that would last longer than any can was made by a clock that was put back since
+    # a lease longer than any maximum was made before the clock was set back
     if token is None or not now < until < now + 2 * LONGEST_LEASE_MS or _is_gone(process):
         return None
     return Lease(token, holder, since, until)
@@ -384,7 +385,7 @@ def _is_gone(process: str | None) -> bool:
     try:
         os.kill(int(number), 0)
     except OSError as error:
-        return isinstance(error, ProcessLookupError)  # another user's may not be signalled
+        return isinstance(error, ProcessLookupError)  # a process of another user may not be signalled
     return False
 
 
@@ -422,11 +423,25 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
 
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
-    number, uid, seq, assistant, session, turns, held, sent, resent, answered, created, updated, *lease = row
+    (
+        number,
+        uid,
+        seq,
+        assistant,
+        session,
+        turns,
+        held_tokens,
+        sent_tokens,
+        resent_tokens,
+        answered_at,
+        created_at,
+        updated_at,
+        *lease,
+    ) = row
     try:
         inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
     except StoreDamaged:
-        inline = overflow = ()  # the list has to name it, or nobody could reset it
+        inline = overflow = ()  # listed nevertheless, so that it can be reset
     return ListedConversation(
         number,
         uid.hex(),
@@ -435,11 +450,11 @@ def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
         turns,
         inline,
         overflow,
-        held,
-        sent,
-        resent,
-        answered,
+        held_tokens,
+        sent_tokens,
+        resent_tokens,
+        answered_at,
         _live_lease(lease, now),
-        created,
-        updated,
+        created_at,
+        updated_at,
     )

@@ -1,12 +1,12 @@
-"""Gathering: what paths hold, looked at but not read, each file once, and what is held back with the reason.
+"""Listing the files under the given paths, each once and unread, and the files that are held back.
 
-The reasons that a file is held back for:
+Reasons to hold a file back:
 
-``secret_name``, ``secret``: its name, or what it holds, says that it holds secrets; sent only with force.
+``secret_name``, ``secret``: its name or content suggests secrets; sent only with force.
 ``outside``: a link leads out of the allowed roots. ``git``: it belongs to git's own folder.
 ``too_large``, ``special``, ``unreadable``, ``vanished``, ``changing``, ``binary``, ``undecodable``: it cannot be sent.
-``damaged``: it is no image or PDF, though its name says so. ``name``: its name cannot stand in a prompt.
-``ignored``, ``empty``: a folder that was named holds nothing but ignored files, or none.
+``damaged``: it has the name of an image or PDF but is none. ``name``: a prompt cannot contain its name.
+``ignored``, ``empty``: the folder contains only ignored files, or no files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from satchel.base.file_checks import is_inside, why_unreadable
 from satchel.base.git_listing import list_files
 from satchel.base.text import shortened
 from satchel.consult.reading import MAX_BYTES, MAX_FILE_BYTES, has_media_name, too_large
-from satchel.consult.records import FoundFile, Gathering, HeldBack, IsCancelled, never, raise_if_cancelled
+from satchel.consult.records import Gathering, HeldBack, IsCancelled, SourceFile, never, raise_if_cancelled
 from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
 _STRIDE = 500
@@ -37,12 +37,12 @@ _HELD_BY_FOLDER = "it is in a folder that holds secrets; it is sent only with fo
 _OUTSIDE = "a link leads from it out of the folders that may be sent; send a copy"
 _GIT = "it is part of what git keeps for itself, which is never sent; send a copy"
 
-# what a name in a prompt may not hold: control characters, ends of lines and what is no text
+# not allowed in names in a prompt: control characters, ends of lines and invalid text
 _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 MAX_FILES = 20_000
-"""The most files of one turn."""
+"""Maximum files of one turn."""
 
 _is_secret = lru_cache(maxsize=50_000)(is_secret_name)
 _path_of = itemgetter(0)
@@ -53,36 +53,36 @@ def gather(
     roots: Sequence[str],
     *,
     base: str,
-    known: Collection[str] = (),
+    recorded: Collection[str] = (),
     force: bool = False,
     is_cancelled: IsCancelled = never,
 ) -> Gathering:
-    """Look at every file that paths name and every file in the folders that they name.
+    """List the given files and the files of the given folders, without reading them.
 
-    Folders are expanded as git lists them: ignored files are left out silently, unless they are named themselves;
-    git's own folder is never entered. Links that stay inside the roots are followed, unless their target is ignored,
-    and the target is named for where it is. Images and PDF are taken where they are named themselves or known to the
-    conversation. Files are not read.
+    Folders are expanded as git lists them: ignored files are left out silently unless they are named themselves, and
+    git's own folder is never entered. Links inside the roots are followed unless their target is ignored, and listed
+    under the path of the target. Images and PDF are listed if they are named themselves or in ``recorded``, the paths
+    of the conversation.
     """
-    walk = _Walk(roots, base, known, force, is_cancelled)
-    # in an order that does not depend on the caller's, a folder before what is in it
+    walk = _Walk(roots, base, recorded, force, is_cancelled)
+    # in an order of its own, a folder before its files
     for path in sorted({_checked(path) for path in paths}):
         walk.take_named(path)
     return Gathering(
         tuple([walk.files[path] for path in sorted(walk.files)]),
-        # what could be looked at once may be gone at the second look: the reader of the file says so
+        # a file that was listed once may be gone at the second look: reading it reports that
         tuple([walk.held[path] for path in sorted(walk.held.keys() - walk.files.keys())]),
     )
 
 
 class _Walk:
-    """One gathering under way; files and what is held back are kept by their names in the conversation."""
+    """State of one gathering; files and held-back files by their names in the conversation."""
 
     def __init__(
         self,
         roots: Sequence[str],
         base: str,
-        known: Collection[str],
+        recorded: Collection[str],
         force: bool,
         is_cancelled: IsCancelled,
     ) -> None:
@@ -90,18 +90,18 @@ class _Walk:
         self._base = os.path.realpath(base)
         self._roots = tuple(sorted({os.path.realpath(root) for root in roots}))
         self._as_named = (*self._roots, *(os.path.normpath(root) for root in roots))
-        self._known = known
+        self._recorded = recorded
         self._force = force
         self._is_cancelled = is_cancelled
         self._followed: set[str] = set()
         self._listings: dict[str, list[tuple[str, os.stat_result | OSError]]] = {}
         self._prefixes: dict[str, str | None] = {}
         self._resolve: Callable[[str], str] = cache(os.path.realpath)
-        self.files: dict[str, FoundFile] = {}
+        self.files: dict[str, SourceFile] = {}
         self.held: dict[str, HeldBack] = {}
 
     def take_named(self, path: str) -> None:
-        """Take a file, or what is in a folder, that the caller named, ignored or not."""
+        """Add a file, or the files of a folder, that the caller named, ignored or not."""
         joined = os.path.join(self._from, path)  # noqa: PTH118 -- a Path would drop a step such as `link/.`
         real = self._real(joined)
         root = _root_of(real, self._roots)
@@ -117,8 +117,8 @@ class _Walk:
             status = os.lstat(real)
         except (FileNotFoundError, NotADirectoryError):
             name = self._name(real)
-            if name in self._known or any(one.startswith(f"{name}/") for one in self._known):
-                return  # one that the conversation knows was removed, which is no error
+            if name in self._recorded or any(one.startswith(f"{name}/") for one in self._recorded):
+                return  # a file of the conversation was removed: no error
             raise self._missing(path, real) from None
         except OSError as error:
             self._hold(self._name(real), "unreadable", f"it {why_unreadable(error)}")
@@ -216,7 +216,7 @@ class _Walk:
             self._take(path, real, root, status, is_named=True)
 
     def _take(self, path: str, real: str, root: str, status: os.stat_result, *, is_named: bool = False) -> None:
-        is_media = has_media_name(path) and (is_named or path in self._known)
+        is_media = has_media_name(path) and (is_named or path in self._recorded)
         most = MAX_BYTES if is_media else MAX_FILE_BYTES
         if not stat.S_ISREG(status.st_mode):
             self._hold(path, "special", "it is no ordinary file")
@@ -225,7 +225,7 @@ class _Walk:
         elif not path.isprintable() and _UNSAYABLE.search(path):
             self._hold(path, "name", "its name holds a control character or is no text in UTF-8; send a copy")
         else:
-            self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns, is_media)
+            self.files[path] = SourceFile(path, real, root, status.st_size, status.st_mtime_ns, is_media)
 
     def _follow(self, link: str, path: str) -> None:
         real = os.path.realpath(link)
@@ -253,7 +253,7 @@ class _Walk:
         listing = self._listings[root]
         if (first := bisect_left(listing, real, key=_path_of)) < len(listing) and listing[first][0] == real:
             return [listing[first]]
-        # the sign after the slash ends what lies below
+        # the character after the slash ends the range of paths below it
         folder = real.rstrip("/")
         return listing[
             bisect_left(listing, f"{folder}/", key=_path_of) : bisect_left(listing, f"{folder}0", key=_path_of)

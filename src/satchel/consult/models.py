@@ -1,11 +1,11 @@
-"""Models that can be asked, how much each can hold, whether a turn fits, and what every assistant takes and gives.
+"""Models, their windows, the check that a turn fits, and the interface of assistants.
 
 Sources, read in November 2026: https://developers.openai.com/api/docs/models (a page for each model),
 https://platform.claude.com/docs/en/models/overview (likewise) and https://ai.google.dev/gemini-api/docs/models, and for
 GPT-5.4 and GPT-5.5, whose pages could not be read, the lowest figures in the catalogues of gateways.
-Names are those that the vendors' SDKs know of and that are not shut down; windows hold input and output together, as
-OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is newer than this release is asked for as
-``provider:model`` with a configured window.
+Names are those in the vendors' SDKs that are not shut down; windows hold input and output together, as OpenAI states
+(1,050,000 with at most 922,000 of input). A model newer than this release is named as ``provider:model``, with a
+configured window.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class ThreadLost(AssistantFailed):
-    """The provider has forgotten the thread that ``provider_ref`` names: what it held has to be sent again."""
+    """The provider no longer has the thread of ``provider_ref``: its contents have to be sent again."""
 
 
 def _chance() -> float:
-    # of the system's own source: nothing is seeded alike in two processes
+    # from the system's source, so that no two processes share a seed
     return int.from_bytes(os.urandom(4)) / 2**32
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time limits of a call in seconds, how often to try what may pass, and a clock."""
+    """Time limits of a call in seconds, attempts for passing failures, and a clock."""
 
     connect: float = 10.0
     silence: float = 300.0
@@ -57,24 +57,24 @@ def noop(_: str = "") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One turn to be answered.
+    """Request for the answer of one turn.
 
     Attributes:
         prompt: the text of the turn, files and question included.
-        provider_ref: the provider's name for the thread to go on with; only an assistant that keeps history has one.
+        provider_ref: the provider's name for the thread to continue; None unless the assistant keeps history.
         history: the turns of the thread so far, oldest first; only an assistant that keeps no history needs them.
-        searchable: contents for a vector store that lives as long as the call, by path.
-        tokens: what prompt and history were counted as; tells an endpoint that cuts its input, and how much room
-            search results may take. 0 where nobody counted.
-        on_text: called with every piece of the answer as it arrives, in the thread of the call; where the answer is cut
-            off before anybody saw it, with all of it once more.
-        on_progress: called with what is being done, in a few words, in the thread of the call.
-        is_cancelled: asked several times a second, from another thread too.
-        stores: where hosted vector stores are recorded; needed by adapters that make them.
-        on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
-            it no word of the answer: a model may think for longer than a lease lasts.
+        searchable: contents for a vector store of this call, by path.
+        tokens: count of prompt and history; reveals an endpoint that truncates its input, and limits search
+            results. 0 if uncounted.
+        on_text: called with every piece of the answer as it arrives, in the thread of the call; if the answer breaks
+            off unseen, with the whole repeated answer.
+        on_progress: called with the current step in a few words, in the thread of the call.
+        is_cancelled: polled several times a second, from another thread too.
+        stores: log of hosted vector stores, for adapters that make them.
+        on_sign: called, in the thread of the call, before each request and whenever the provider sends anything: a
+            model may think for longer than a lease lasts.
         media: the images and PDF of the turn, which the prompt counts.
-        is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
+        is_shown: whether ``on_text`` shows the text to somebody; an answer that was shown is not requested again.
     """
 
     prompt: str
@@ -127,11 +127,11 @@ class Assistant(Protocol):
 
     @property
     def unsupported(self) -> frozenset[str]:
-        """Names of the :class:`Settings` that it does not take."""
+        """Names of unsupported :class:`Settings`."""
 
     @property
     def sweeper(self) -> Sweeper | None:
-        """Deleter of stores that earlier calls left; None where the provider has none."""
+        """Deleter of stores left by earlier calls; None if the provider has no stores."""
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn."""
@@ -141,10 +141,10 @@ PROVIDER_NAMES = (
     *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
     *("ollama", "lmstudio", "vllm", "compatible", "cli"),
 )
-"""Three vendors with protocols of their own, endpoints that speak OpenAI's chat completions, and installed clients."""
+"""Three vendors with their own protocols, endpoints for OpenAI's chat completions, and installed clients."""
 
 TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
-"""How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
+"""The most tokens of a provider's models per token of o200k_base, as far as known.
 
 Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35 %
 above itself (https://platform.claude.com/docs/en/about-claude/models/migration-guide). For the others the margin is
@@ -162,7 +162,7 @@ _OUTPUT_PART = 4
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models whose names begin alike and that hold as much."""
+    """Models with a common prefix and the same window."""
 
     provider: str
     name: str
@@ -171,7 +171,7 @@ class Family:
     token_factor: float | None = None
 
 
-# a client's own instructions and tools take a part of its model's window
+# a client's instructions and tools take part of its model's window
 _CLIENTS = {
     "claude": Family("cli", "claude", 180_000, 32_000, 1.75),
     "codex": Family("cli", "codex", 250_000, 64_000, 1.0),
@@ -238,8 +238,8 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
     elif not provider:
         raise _unknown(model)
     elif provider == "cli":
-        known = ", ".join(f"cli:{one}" for one in _CLIENTS)
-        raise InvalidInput(f"there is no client cli:{model[:80]}", f"Known: {known}")
+        names = ", ".join(f"cli:{one}" for one in _CLIENTS)
+        raise InvalidInput(f"there is no client cli:{model[:80]}", f"Known: {names}")
     if window is None:
         if family is None:
             raise _without_window(provider, model)
@@ -285,7 +285,7 @@ def find_price(model: str, prices: str | None) -> Price | None:
 
 
 def full_name_of(name: str) -> str:
-    """Return the name of a model in conversations; an unknown one stays, for its own turn to refuse it."""
+    """Return the name of a model in conversations; an unknown one is returned as it is and refused by its turn."""
     try:
         return find_model(name, window=MAX_WINDOW).full_name
     except InvalidInput:
@@ -325,21 +325,21 @@ def _without_window(provider: str, model: str) -> InvalidInput:
 
 
 WARN_SHARE = 0.85
-"""From which share of the room on each turn says how full the window is."""
+"""Share of the room from which each turn reports how full the window is."""
 
 ESTIMATE_MARGIN = 1.15
-"""By how much estimated tokens may be too few: 12 % at p95 for whole files, as :func:`satchel.base.tokens.estimate`
-was measured, and errors of files that are added up even out."""
+"""Margin for estimated tokens: :func:`satchel.base.tokens.estimate` was 12 % too low at p95 for whole files, and errors
+of several files even out."""
 
 _FRAME_TOKENS = 64
-"""Kept for what a provider puts around messages."""
+"""Reserve for what a provider adds to messages."""
 
 NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
-"""The name of a conversation that continues a full one, and its number."""
+"""Name of a conversation that continues a full one, with its number."""
 
 
 class WindowFull(TooLarge):
-    """The turn does not fit into the rest of the window; nothing was sent or recorded."""
+    """A turn that does not fit into the rest of the window; nothing was sent or recorded."""
 
     def __init__(self, problem: str, continue_as: str) -> None:
         self.continue_as = continue_as
@@ -349,7 +349,7 @@ class WindowFull(TooLarge):
 
 
 def room(window: Window, counter: TokenCounter) -> int:
-    """Return how many tokens prompts and answers may take before the next answer, as the counter counts."""
+    """Return the tokens, by the counter, for all prompts and answers before the next answer."""
     tokens = window.tokens - window.output - _FRAME_TOKENS
     if window.output < 1 or tokens < 1:
         raise InvalidInput(
@@ -383,9 +383,9 @@ def check_fits(
 
 
 def next_conversation(conversation: str, names: Collection[str]) -> str:
-    """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
+    """Return the name that continues a full conversation: ``auth``, ``auth-2``, ``auth-3``.
 
-    A number at the end is counted on only if the session without it exists; else it is part of the name.
+    A number at the end is counted up only if the conversation without it exists; else it is part of the name.
     """
     stem, number = conversation, 1
     numbered = NUMBERED.fullmatch(conversation)
@@ -401,7 +401,7 @@ def next_conversation(conversation: str, names: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool that the model calls: the provider's name for the call, the tool's name, and its arguments as JSON."""
+    """A tool call of the model: the provider's id, the tool's name, and its arguments as JSON."""
 
     id: str
     tool: str

@@ -1,6 +1,6 @@
-"""Planning a turn: its files are gathered and read once for all models, split stably, and compared with the window.
+"""Planning of a turn: gather and read its files once for all models, split them stably, and check the window.
 
-Nothing is sent or recorded.
+Planning sends and records nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from satchel.consult.records import (
     INLINE_SHARE,
     Content,
     ConversationState,
-    FoundFile,
+    FileState,
     Gathering,
     HeldBack,
     IsCancelled,
-    KnownFile,
     Media,
     PastTurn,
+    SourceFile,
     TurnPlan,
     TurnRequest,
     Window,
@@ -46,12 +46,12 @@ _FILE_BEGINS = re.compile("\n<file-")
 
 
 class SharedReading:
-    """The files of a question, gathered, read and counted once for all models that are asked it. Thread-safe."""
+    """Files of a question, gathered, read and counted once for all models. Thread-safe."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.lock = RLock()
         self.gatherings: dict[tuple[tuple[str, ...], frozenset[str]], Gathering] = {}
-        self.contents: dict[FoundFile, Content | HeldBack] = {}
+        self.contents: dict[SourceFile, Content | HeldBack] = {}
         self._counts: dict[tuple[str, str | None], int] = {}
         self._counter = counter
         self.counter = replace(counter, _count=self._count)
@@ -59,7 +59,7 @@ class SharedReading:
     def _count(self, text: str, kind: str | None) -> int:
         key = text, kind
         if key not in self._counts:
-            # encodings begin anew at a "<" after an end of line, and most files of a prompt are in others' as well
+            # an encoding restarts at a "<" after an end of line, and prompts share most of their files
             starts = _FILE_BEGINS.finditer(text) if kind is None and self._counter.exact else ()
             cuts = [0, *(start.start() + 1 for start in starts), len(text)]
             parts = [text[begin:end] for begin, end in pairwise(cuts)]
@@ -78,7 +78,7 @@ class Preparing:
         self._root = workplace.files_root
 
     def is_gone(self, path: str) -> bool:
-        """Return whether a file was deleted; one that cannot be examined does not count as deleted."""
+        """Return whether a file was deleted; a file that cannot be examined does not count."""
         if self._root is None:
             return False
         try:
@@ -86,7 +86,7 @@ class Preparing:
         except OSError as error:
             return error.errno in {errno.ENOENT, errno.ENOTDIR}
         except ValueError:
-            # a name that no file can have, such as one with a zero byte; gathering refuses it
+            # an impossible name, such as one with a zero byte; gathering refuses it
             return False
         return False
 
@@ -104,14 +104,14 @@ class Preparing:
         """Decide what a turn sends."""
         with shared.lock:
             window = model.window
-            # before the files are looked at: one that changes from now on is taken for changed
+            # before the files are listed, so that later changes count as changes
             now = self._clock()
 
             def look(paths: Sequence[str]) -> Gathering:
                 key = tuple(paths), frozenset(filter(has_media_name, state.files)) if state.files else frozenset()
                 if key not in shared.gatherings:
                     files = self._gather(paths, state.files, question, is_cancelled)
-                    if any(map(self.is_gone, paths)):  # only a conversation that knows a path passes over it
+                    if any(map(self.is_gone, paths)):  # a missing path is skipped only if the conversation has it
                         return files
                     shared.gatherings[key] = files
                 return shared.gatherings[key]
@@ -124,7 +124,7 @@ class Preparing:
                 conversation=question.key.conversation,
                 instructions=question.instructions,
                 now=now,
-                priority=frozenset(found.path for found in priority.files),
+                priority=frozenset(file.path for file in priority.files),
                 attachments=look(question.attachments),
                 briefing=briefing,
                 is_stable=self._is_stable,
@@ -135,15 +135,15 @@ class Preparing:
             )
             done = 0
 
-            def read(found: FoundFile) -> Content | HeldBack:
+            def read(file: SourceFile) -> Content | HeldBack:
                 nonlocal done
                 raise_if_cancelled(is_cancelled)
                 done += 1
                 if done % _TOLD_EVERY_FILES == 0:
                     on_progress(f"read {done:,} files")
-                if found not in shared.contents:
-                    shared.contents[found] = read_content(found, force=question.force)
-                content = shared.contents[found]
+                if file not in shared.contents:
+                    shared.contents[file] = read_content(file, force=question.force)
+                content = shared.contents[file]
                 if isinstance(content, HeldBack) or content.media is None:
                     return content
                 return self._for_model(content, content.media, model.name, question)
@@ -160,14 +160,21 @@ class Preparing:
             )
 
     def _gather(
-        self, paths: Sequence[str], known: Collection[str], question: Question, is_cancelled: IsCancelled
+        self, paths: Sequence[str], recorded: Collection[str], question: Question, is_cancelled: IsCancelled
     ) -> Gathering:
         if not paths:
             return Gathering((), ())
         if self._root is None:
             raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
         roots = [self._root, *question.allow_roots]
-        return gather(paths, roots, base=self._root, known=known, force=question.force, is_cancelled=is_cancelled)
+        return gather(
+            paths,
+            roots,
+            base=self._root,
+            recorded=recorded,
+            force=question.force,
+            is_cancelled=is_cancelled,
+        )
 
     @staticmethod
     def _for_model(content: Content, one: Media, model: str, question: Question) -> Content | HeldBack:
@@ -183,10 +190,10 @@ class Preparing:
 
 
 _LIST_SHARE = 0.04
-"""Which share of the room each list of the file map may take."""
+"""Share of the room for each list of the file map."""
 
 _EARLIER_SHARE = 0.2
-"""Share of the room for the discussion that the provider has forgotten and gets again."""
+"""Share of the room for turns that the provider no longer has and gets again."""
 
 _MAX_NAMED = 5
 
@@ -194,7 +201,7 @@ _MAX_NAMED = 5
 def place_new(files: Iterable[NewFile], priority: Collection[str], room: int) -> tuple[list[NewFile], list[NewFile]]:
     """Choose which new files go into the prompt: those with priority, then the smallest, then by path.
 
-    A file that does not fit is passed over; it does not end the filling.
+    A file that does not fit is skipped; smaller ones may follow.
     """
     inline: list[NewFile] = []
     overflow: list[NewFile] = []
@@ -208,9 +215,9 @@ def place_new(files: Iterable[NewFile], priority: Collection[str], room: int) ->
 
 
 def give_back(inline: list[NewFile], overflow: list[NewFile], excess: int) -> None:
-    """Move the files that were chosen last from the prompt to those that overflow, until enough tokens are free.
+    """Move the last new files from the prompt to the overflow until enough tokens are free.
 
-    Only for files that no turn was sent with yet: the tokens of a whole prompt are not quite the sum of its parts.
+    Needed because the tokens of a whole prompt are not quite the sum of its parts. No file that was sent is moved.
     """
     while excess > 0 and inline:
         last = inline.pop()
@@ -219,23 +226,23 @@ def give_back(inline: list[NewFile], overflow: list[NewFile], excess: int) -> No
 
 
 def check_partition(
-    before: Mapping[str, KnownFile],
-    after: Mapping[str, KnownFile],
+    before: Mapping[str, FileState],
+    after: Mapping[str, FileState],
     paths: Iterable[str],
     searchable: Collection[str],
     held_back: Collection[str],
-) -> list[KnownFile]:
-    """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part."""
-    pairs = [] if after is before else [(known, after[path]) for path, known in before.items()]
+) -> list[FileState]:
+    """Assert the rules of the split: no file moved, and every requested path is in exactly one part."""
+    pairs = [] if after is before else [(file, after[path]) for path, file in before.items()]
     assert all((old.why is None) == (new.why is None) for old, new in pairs), "a file moved"
     elsewhere = {*held_back, *searchable}
     assert len(elsewhere) == len(held_back) + len(searchable), "a file is both held back and searchable"
-    in_prompt: list[KnownFile] = []
+    in_prompt: list[FileState] = []
     for path in paths:
-        known = after.get(path)
-        if known is not None and known.why is None and known.digest is not None:
+        file = after.get(path)
+        if file is not None and file.why is None and file.digest is not None:
             assert path not in elsewhere, f"{path!r} is in two parts"
-            in_prompt.append(known)
+            in_prompt.append(file)
         else:
             assert path in elsewhere, f"{path!r} is in no part"
     return in_prompt
@@ -244,7 +251,7 @@ def check_partition(
 def plan_turn(
     state: ConversationState,
     gathering: Gathering,
-    read: Callable[[FoundFile], Content | HeldBack],
+    read: Callable[[SourceFile], Content | HeldBack],
     counter: TokenCounter,
     window: Window,
     request: TurnRequest,
@@ -252,11 +259,11 @@ def plan_turn(
     read_old: Callable[[bytes], str | None],
     is_gone: Callable[[str], bool],
 ) -> TurnPlan:
-    """Decide what a turn sends, without sending or recording anything.
+    """Plan a turn, without sending or recording anything.
 
-    A file is placed in the first turn that it is in and never moves. In the prompt are the files with priority, then
-    the smallest, while they fit into the inline share of the window and nothing ever overflowed; the others overflow.
-    Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
+    A file is placed in its first turn and never moves. The prompt takes files with priority, then the smallest, while
+    they fit into the inline share of the window and nothing has overflowed before; the others overflow. For files in
+    the prompt only changes are sent. An attachment that the conversation has counts as context.
     """
     most = room(window, counter)
     draft = Draft(state, counter, read, read_old, request)
@@ -264,22 +271,22 @@ def plan_turn(
     draft.drop_earlier(past_tokens - int(_EARLIER_SHARE * most))
     draft.held.update((one.path, one) for one in gathering.held_back)
     context = list(gathering.files)
-    asked = {found.path for found in context}
-    attached: list[FoundFile] = []
-    for found in request.attachments.files:
-        if found.path not in asked and found.path not in draft.held:
-            (context if found.path in state.files else attached).append(found)
-    asked.update(found.path for found in context)
+    paths = {file.path for file in context}
+    attached: list[SourceFile] = []
+    for file in request.attachments.files:
+        if file.path not in paths and file.path not in draft.held:
+            (context if file.path in state.files else attached).append(file)
+    paths.update(file.path for file in context)
     for one in request.attachments.held_back:
-        if one.path not in asked:
+        if one.path not in paths:
             draft.held.setdefault(one.path, one)
-    for found in context:
-        known = state.files.get(found.path)
-        if known is None or not (request.is_stable and is_surely_held(known, found)):
-            draft.take(found, known)
-    for found in attached:
-        draft.attach(found)
-    draft.miss(state.files.keys() - asked, is_gone)
+    for file in context:
+        old = state.files.get(file.path)
+        if old is None or not (request.is_stable and is_surely_held(old, file)):
+            draft.take(file, old)
+    for file in attached:
+        draft.attach(file)
+    draft.miss(state.files.keys() - paths, is_gone)
 
     for_files, reserve = most, request.search_reserve if state.turns == 0 else 0
     inline, overflow = _place(draft, state, request, counter, for_files)
@@ -303,8 +310,8 @@ def plan_turn(
     overflow = _hold_unsearchable(draft, overflow)
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
-    in_prompt = check_partition(state.files, files, asked, draft.overflow, draft.held)
-    whole = sum([known.tokens for known in in_prompt])
+    in_prompt = check_partition(state.files, files, paths, draft.overflow, draft.held)
+    whole = sum([old.tokens for old in in_prompt])
     return TurnPlan(
         question=request.instructions,
         prompt=prompt,
@@ -323,31 +330,31 @@ def plan_turn(
 
 
 def forgotten(state: ConversationState) -> ConversationState:
-    """Return what a conversation still knows once the provider has lost its thread: where each file belongs.
+    """Return the state after the provider has lost the thread: only the place of each file.
 
-    A turn planned from it opens the conversation again and sends every file of its context whole, each in its place.
+    A turn planned from it opens the conversation again and sends every file of its context whole, in its place.
     """
-    files = {path: let_go(known) for path, known in state.files.items()}
+    files = {path: let_go(file) for path, file in state.files.items()}
     return replace(state, files=files, held_tokens=0, provider_ref=None)
 
 
-def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
-    """Check by size and time alone whether the prompt has a file's current content."""
-    return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
+def is_surely_held(old: FileState, file: SourceFile) -> bool:
+    """Return whether the prompt has a file's current content, judged by size and time alone."""
+    return old.why is None and file.mtime_ns == old.mtime_ns and file.size == old.size
 
 
 def _place(
     draft: Draft, state: ConversationState, request: TurnRequest, counter: TokenCounter, most: int
 ) -> tuple[list[NewFile], list[NewFile]]:
-    """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
-    # what cannot be searched has no other place
-    media = [new for new in draft.new if not new.content.is_searchable]
-    new = media if state.has_overflowed else draft.new
+    """Split the new files by their tokens into prompt and overflow."""
+    # files that cannot be searched have no other place
+    unsearchable = [new for new in draft.new if not new.content.is_searchable]
+    new = unsearchable if state.has_overflowed else draft.new
     if not new:
         return [], list(draft.new)
     without = render(draft.parts([], draft.new), counter, int(_LIST_SHARE * most), ANY_MARK)
-    left = int(request.inline_share * most) - state.held_tokens - counter.count(without)
-    inline, overflow = place_new(new, {*request.priority, *(one.path for one in media)}, left)
+    free = int(request.inline_share * most) - state.held_tokens - counter.count(without)
+    inline, overflow = place_new(new, {*request.priority, *(one.path for one in unsearchable)}, free)
     if state.has_overflowed:
         overflow += [one for one in draft.new if one.content.is_searchable]
     return inline, overflow
@@ -382,5 +389,5 @@ def _notes(
 
 
 def _shortened_list(paths: list[str]) -> str:
-    shown = ", ".join(paths[:_MAX_NAMED])
-    return shown if len(paths) <= _MAX_NAMED else f"{shown} and {len(paths) - _MAX_NAMED} more"
+    names = ", ".join(paths[:_MAX_NAMED])
+    return names if len(paths) <= _MAX_NAMED else f"{names} and {len(paths) - _MAX_NAMED} more"

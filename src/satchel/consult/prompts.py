@@ -1,4 +1,4 @@
-"""A turn's draft and its text: what is the same in every turn first, then files and diffs, the question last."""
+"""Draft and text of a turn: constant parts first, then files and diffs, the question last."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from satchel.base.tokens import TokenCounter
 from satchel.consult.records import (
     Content,
     ConversationState,
-    FoundFile,
+    FileState,
     HeldBack,
-    KnownFile,
     Media,
     Overflow,
     PastTurn,
+    SourceFile,
     TurnRequest,
     digest_of_text,
 )
 
 _MARK_DIGITS = 9
-"""Digits of a mark to begin with. Encodings take digits in threes, so every mark of nine costs three tokens."""
+"""Initial digits of a mark. Encodings take digits in threes, so a mark of nine costs three tokens."""
 
 _PLAIN_NAME = re.compile(r'[^ "\\,:<>]+')
 
 
 ANY_MARK = "123456789"
-"""A mark like those that are chosen, to count what a part takes around its text."""
+"""A sample mark, to count the frame of a part."""
 
 
 def choose_mark(seeds: Iterable[bytes], texts: Iterable[str]) -> str:
     """Derive the mark of one message: digits that occur in none of its texts.
 
-    The same contents give the same mark, so that a message sent again is the same; but who writes one file
-    cannot know the mark beforehand, as it depends on all.
+    The same contents give the same mark, so that a repeated message is identical. It depends on all contents, so the
+    author of one file cannot predict it.
     """
     seed = hashlib.sha256()
     for one in seeds:
@@ -46,7 +46,7 @@ def choose_mark(seeds: Iterable[bytes], texts: Iterable[str]) -> str:
     digits = _digits(seed.digest())
     mark = "".join(next(digits) for _ in range(_MARK_DIGITS))
     for text in texts:
-        while mark in text:  # a text without a mark is without every longer one: one pass is enough
+        while mark in text:  # a text without a mark has no longer one either: one pass is enough
             mark += next(digits)
     return mark
 
@@ -68,12 +68,12 @@ def fenced(name: str, mark: str, body: str, **attributes: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def frame_of(path: str) -> str:
-    """Return what stands around the text of a file, to count it."""
+    """Return the frame around the text of a file, to count it."""
     return fenced("file", ANY_MARK, "", path=path)
 
 
 def quoted(text: str) -> str:
-    """Write a string as JSON on one line; only what is safe to show stays as it is."""
+    """Write a string as JSON on one line, with everything unsafe escaped."""
     escaped = json.dumps(text, ensure_ascii=False)
     if escaped.isprintable():
         return escaped
@@ -81,7 +81,7 @@ def quoted(text: str) -> str:
 
 
 def listed_name(path: str) -> str:
-    """Write a path for a list: as it is where nothing in it could be misread, else quoted."""
+    """Write a path for a list, quoted if it could be misread."""
     return path if path.isprintable() and _PLAIN_NAME.fullmatch(path) else quoted(path)
 
 
@@ -120,7 +120,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts of one turn's text; lists of paths in their order, and what its mark is derived from."""
+    """Parts of one turn's text, lists of paths in order, and the seeds of its mark."""
 
     is_opening: bool
     instructions: str
@@ -135,7 +135,7 @@ class Parts:
 
 
 def render(parts: Parts, counter: TokenCounter, max_listed: int, mark: str | None = None) -> str:
-    """Write the text of a turn, with its own mark or, only to count it, with a given one."""
+    """Write the text of a turn, with its own mark or, for counting, with a given one."""
     mark = mark or choose_mark(parts.seeds, _texts(parts))
     written = [OPENING if parts.is_opening else FOLLOWING, _MARK_LINE.format(mark)]
     if parts.briefing is not None:
@@ -222,29 +222,28 @@ def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
 
 
 RACY_MS = 2_000
-"""How old a file must be when it is read for its time to show later changes: the coarsest clock of a file
-system in use, FAT's, counts in steps of two seconds."""
+"""Minimum age of a file at its reading for its time to reveal later changes: FAT's clock, the coarsest in use, has
+steps of two seconds."""
 
 
 def telling_time(mtime_ns: int, read_at: int) -> int | None:
-    """Return the time of a file if it will tell whether the file changes, or None.
+    """Return the time of a file if a later change would change it, or None.
 
-    A file that was written shortly before it was read may be written again within one step of the clock, with the
-    same size and time: only its content can tell, as for git's index (https://git-scm.com/docs/racy-git). So it is
-    for a time in the future.
+    A file written shortly before it was read may be written again within one step of the clock, with the same size
+    and time, as in git's index (https://git-scm.com/docs/racy-git). A time in the future proves nothing either.
     """
     return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
 
 
 CLEARLY_SHORTER = 0.6
-"""Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
+"""Maximum share of a file's tokens for its diff; above it the whole file is sent, which is easier to read."""
 
 UNSEARCHABLE = "the model's provider cannot search it"
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that a conversation does not know yet."""
+    """A file that is new in the conversation."""
 
     path: str
     content: Content
@@ -253,13 +252,13 @@ class NewFile:
 
 
 class Draft:
-    """A turn under way: what it does with each file."""
+    """Draft of a turn, with a place for each file."""
 
     def __init__(
         self,
         state: ConversationState,
         counter: TokenCounter,
-        read: Callable[[FoundFile], Content | HeldBack],
+        read: Callable[[SourceFile], Content | HeldBack],
         read_old: Callable[[bytes], str | None],
         request: TurnRequest,
     ) -> None:
@@ -274,58 +273,58 @@ class Draft:
         self._withheld: list[str] = []
         self._announced: set[str] = set()
         self._seeds: dict[str, bytes] = {}
-        self.changed: dict[str, KnownFile] = {}
+        self.changed: dict[str, FileState] = {}
         self.held: dict[str, HeldBack] = {}
         self.overflow: dict[str, Content] = {}
         self.contents: dict[bytes, str | bytes] = {}
         self.pieces: list[Piece] = []
 
-    def take(self, found: FoundFile, known: KnownFile | None) -> None:
-        """Take a file of the context that has to be read."""
-        content = self._content(found)
+    def take(self, file: SourceFile, old: FileState | None) -> None:
+        """Add a file of the context that has to be read."""
+        content = self._content(file)
         if isinstance(content, HeldBack):
-            self.held[found.path] = content
-            if known is not None:
-                self._withhold(known)
-        elif known is None:
-            self._meet(found.path, content)
-        elif known.why is None:
-            self._refresh(known, content)
+            self.held[file.path] = content
+            if old is not None:
+                self._withhold(old)
+        elif old is None:
+            self._meet(file.path, content)
+        elif old.why is None:
+            self._refresh(old, content)
         else:
-            self._search(known, content)
+            self._search(old, content)
 
-    def _content(self, file: FoundFile) -> Content | HeldBack:
+    def _content(self, file: SourceFile) -> Content | HeldBack:
         content = self._read(file)
         if isinstance(content, Content):
-            # of all that is read, wherever it goes: models with other windows get the same mark
+            # of every file, wherever it is placed, so that models with other windows get the same mark
             self._seeds[file.path] = content.digest
         return content
 
-    def attach(self, found: FoundFile) -> None:
-        """Take a file that is searched in this turn only."""
-        content = self._content(found)
+    def attach(self, file: SourceFile) -> None:
+        """Add a file that is searched in this turn only."""
+        content = self._content(file)
         if isinstance(content, HeldBack):
-            self.held[found.path] = content
+            self.held[file.path] = content
         elif not content.is_searchable:
-            self.held[found.path] = HeldBack(found.path, "media", f"{UNSEARCHABLE}; name it as a file of the context")
+            self.held[file.path] = HeldBack(file.path, "media", f"{UNSEARCHABLE}; name it as a file of the context")
         else:
-            self.overflow[found.path] = content
-            self._announced.add(found.path)
+            self.overflow[file.path] = content
+            self._announced.add(file.path)
 
     def miss(self, paths: Iterable[str], is_gone: Callable[[str], bool]) -> None:
-        """Report removed and withheld files once; other files that were not gathered stay."""
+        """Report removed and withheld files once; other missing files stay as they were."""
         for path in paths:
-            known = self._state.files[path]
-            if known.digest is None:
+            old = self._state.files[path]
+            if old.digest is None:
                 continue
             if path in self.held:
-                self._withhold(known)
+                self._withhold(old)
             elif is_gone(path):
                 self._removed.append(path)
-                self.changed[path] = let_go(known)
+                self.changed[path] = let_go(old)
 
     def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
-        """Return what the turn says if its new files are split like this."""
+        """Return the parts of the turn for a split of its new files."""
         is_opening = self._state.held_tokens == 0
         new_pieces = [_piece(new) for new in inline]
         more = {new.path: new.content for new in overflow if new.content.is_searchable}
@@ -357,70 +356,70 @@ class Draft:
         for new in inline:
             self.pieces.append(_piece(new))
             self._store(new.content)
-            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
+            self.changed[new.path] = self._state_of(new.path, new.content, new.tokens, turn, None)
         for new in overflow:
             self.overflow[new.path] = new.content
             if self._state.has_overflowed:
                 why = Overflow.LATE
             else:
                 why = Overflow.TOO_LARGE if new.added > self._request.inline_share * most else Overflow.NO_ROOM
-            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
+            self.changed[new.path] = self._state_of(new.path, new.content, new.tokens, turn, why)
 
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._size(path, content)
         around = self._counter.count(frame_of(path))
         self.new.append(NewFile(path, content, tokens, tokens + around))
 
-    def _refresh(self, known: KnownFile, content: Content) -> None:
-        path = known.path
-        if content.digest == known.digest and self._request.is_stable:
-            self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
+    def _refresh(self, old: FileState, content: Content) -> None:
+        path = old.path
+        if content.digest == old.digest and self._request.is_stable:
+            self.changed[path] = old._replace(mtime_ns=self._telling_time(content))
             return
         tokens = self._size(path, content)
         is_diffed = self._request.is_stable and content.media is None
-        text = self._diff(known, content, tokens) if is_diffed else None
+        text = self._diff(old, content, tokens) if is_diffed else None
         is_diff = text is not None
-        sent = content.text if text is None else text
+        sent_text = content.text if text is None else text
         self.pieces.append(
             Piece(
                 path,
-                sent,
+                sent_text,
                 is_diff,
-                replaces=known.digest is not None,
-                tokens=self._count(path, sent) if is_diff else tokens,
+                replaces=old.digest is not None,
+                tokens=self._count(path, sent_text) if is_diff else tokens,
                 media=content.media,
             )
         )
         self._store(content)
-        self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
+        self.changed[path] = self._state_of(path, content, tokens, old.first_turn, None)
 
-    def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
-        old = None if known.digest is None else self._read_old(known.digest)
-        if old is None or digest_of_text(old) != known.digest:
+    def _diff(self, old: FileState, content: Content, tokens: int) -> str | None:
+        old_text = None if old.digest is None else self._read_old(old.digest)
+        if old_text is None or digest_of_text(old_text) != old.digest:
             return None
-        from satchel.base.line_diff import unified_diff  # most turns need none
+        from satchel.base.line_diff import unified_diff  # seldom needed
 
-        diff = unified_diff(old, content.text)
-        return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
+        diff = unified_diff(old_text, content.text)
+        return diff if self._count(old.path, diff) <= CLEARLY_SHORTER * tokens else None
 
-    def _search(self, known: KnownFile, content: Content) -> None:
-        self.overflow[known.path] = content
-        if known.digest is None:
-            self._announced.add(known.path)
-        if content.digest != known.digest:
-            tokens = self._size(known.path, content)
-            self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
-        elif self._telling_time(content) != known.mtime_ns:
-            self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
+    def _search(self, old: FileState, content: Content) -> None:
+        self.overflow[old.path] = content
+        if old.digest is None:
+            self._announced.add(old.path)
+        if content.digest != old.digest:
+            tokens = self._size(old.path, content)
+            self.changed[old.path] = self._state_of(old.path, content, tokens, old.first_turn, old.why)
+        elif self._telling_time(content) != old.mtime_ns:
+            self.changed[old.path] = old._replace(mtime_ns=self._telling_time(content))
 
-    def _withhold(self, known: KnownFile) -> None:
-        if known.digest is not None:
-            self._withheld.append(known.path)
-            self.changed[known.path] = let_go(known)
+    def _withhold(self, old: FileState) -> None:
+        if old.digest is not None:
+            self._withheld.append(old.path)
+            self.changed[old.path] = let_go(old)
 
-    def _known(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> KnownFile:
+    def _state_of(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> FileState:
         size, mtime_ns = content.stat.size, self._telling_time(content)
-        return KnownFile(path, size, mtime_ns, content.digest, tokens, first_turn, why)
+        return FileState(path, size, mtime_ns, content.digest, tokens, first_turn, why)
 
     def _telling_time(self, content: Content) -> int | None:
         return telling_time(content.stat.mtime_ns, self._request.now)
@@ -436,8 +435,8 @@ class Draft:
         return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
 
 
-def let_go(known: KnownFile) -> KnownFile:
-    return known._replace(mtime_ns=None, digest=None)
+def let_go(old: FileState) -> FileState:
+    return old._replace(mtime_ns=None, digest=None)
 
 
 def _piece(new: NewFile) -> Piece:

@@ -1,8 +1,8 @@
-"""Providers: from a model's name to its assistant, which an endpoint or a client that is installed here may be.
+"""Providers: vendors, chat completions endpoints and locally installed clients, and the assistant for a model's name.
 
-An endpoint speaks OpenAI's chat completions. A client answers with its own account, reads only, and in time: it works
-in a folder that holds the files to search one level below, where their configuration of clients, which can name
-programs to start, does not count; and without Satchel's hooks and servers.
+A client answers with its own account, within a time limit, and only reads. It works without Satchel's hooks and servers
+in a new folder whose subfolder holds the files to search: there a client ignores their configuration, which could name
+programs to start.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SEARCH_TOOL = {
 
 
 class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
-    """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
+    """An assistant behind a chat completions endpoint. Overflow is searched in a local index."""
 
     own_url = ""
     client = OpenAIClient
@@ -97,7 +97,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                         if piece:
                             yield piece
         except AssistantFailed:
-            # what is missing after the reason to stop is only how many tokens it took
+            # after the stop reason only the token counts are missing
             if finish is None:
                 raise
         if finish is None:
@@ -125,7 +125,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
 
 
 class OpenRouter(OpenAICompatible):
-    """An assistant at OpenRouter, whose plugin searches the web for every model."""
+    """An assistant at OpenRouter, where a plugin searches the web for any model."""
 
     unsupported = frozenset()
 
@@ -138,13 +138,13 @@ _SEARCHABLE = (
     f"below {_OUTSIDE}: read and search them there, and name them as they are listed.\n"
 )
 _THREAD = "The messages of a conversation with you follow, and your answers to them. Answer the last message.\n"
-# a client that is started by another one would refuse, or take itself for a part of it
+# variables by which a client would detect that another client started it, and refuse
 _OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION")
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Command of a client that answers without a person: it reads the prompt from standard input."""
+    """Command of a client in non-interactive mode: it reads the prompt from standard input."""
 
     arguments: Sequence[str]
     effort: Sequence[str] = ()
@@ -178,7 +178,7 @@ CLIENTS: Mapping[str, Client] = {
 
 
 class CommandLineAssistant:
-    """A client that is installed on this machine."""
+    """A coding client installed on this machine."""
 
     keeps_history = False
     sweeper = None
@@ -293,12 +293,12 @@ class CommandLineAssistant:
             raise nonsense(self.name, error) from error
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
-        taken = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))
-        return text, (taken or None, _count(counts, "output_tokens") or None)
+        input_tokens = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))
+        return text, (input_tokens or None, _count(counts, "output_tokens") or None)
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Return the absolute path of a client's program; one in a relative folder of PATH does not count."""
+    """Return the absolute path of a client's program, ignoring relative folders of PATH."""
     path = os.pathsep.join(one for one in environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute())
     return shutil.which(name, path=path) if path else None
 
@@ -333,9 +333,9 @@ class Provider:
 
     Attributes:
         key: the environment variable of its key.
-        url: its default address; None if it has none, or the adapter knows it.
+        url: its default address; None if it has none, or the adapter has it.
         url_variable: the environment variable that overrides the address; with None, ``consult.base_url`` does.
-        adapter: the client of its protocol; most speak OpenAI's chat completions.
+        adapter: the client for its protocol, mostly OpenAI's chat completions.
         needs_key: whether it refuses calls without a key.
     """
 
@@ -377,7 +377,7 @@ DEFAULT_SETTINGS = AssistantSettings()
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """Whether a provider can be asked: its name, and the variables and keys that are not set, or None."""
+    """Whether a provider is available: its name, and the missing variables and keys, or None."""
 
     provider: str
     missing: str | None
@@ -422,7 +422,7 @@ def _read_key(environ: Mapping[str, str], variable: str) -> str:
 
 
 def providers(environ: Mapping[str, str], settings: AssistantSettings = DEFAULT_SETTINGS) -> tuple[ProviderState, ...]:
-    """Return who could be asked here, and what is missing for the others."""
+    """Return the available providers, and what the others lack."""
     states = []
     for name, provider in PROVIDERS.items():
         missing = [provider.key] if provider.needs_key and not environ.get(provider.key, "").strip() else []

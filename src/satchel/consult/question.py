@@ -1,4 +1,4 @@
-"""A question and its checks: what its answer is kept as, and what earlier conversations have for it."""
+"""Questions: their options and checks, the storing of answers, and matches in earlier conversations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from satchel.consult.records import (
     ConversationKey,
     ConversationState,
     EarlierAnswer,
-    KnownFile,
+    FileState,
     ListedConversation,
     PastTurn,
     Settings,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from satchel.keep.runs import Runs
 
 KEPT_TYPES = ("discovery", "error", "decision")
-"""The types of notes that an answer can be kept as: those whose content is a text."""
+"""Types of notes for answers: those whose content is a text."""
 
 _DECISION = "decision:"
 
@@ -51,7 +51,7 @@ class Keeping:
 
 
 REMEMBERED = Keeping(entry_type="discovery")
-"""What an answer is kept as that nobody asked to keep."""
+"""Target of an answer without a requested target."""
 
 
 def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
@@ -68,7 +68,7 @@ def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
 
 
 class AnswerKeeper:
-    """Keeps answers as notes and decisions."""
+    """Stores answers as notes and decisions."""
 
     def __init__(self, entries: Entries, decisions: Decisions, runs: Runs) -> None:
         self._entries = entries
@@ -76,7 +76,7 @@ class AnswerKeeper:
         self._runs = runs
 
     def check(self, keeping: Keeping, run_id: str | None) -> None:
-        """Make sure, before an answer is paid for, that there is the run which a note of it goes to."""
+        """Check, before an answer is paid for, that the run for its note exists."""
         if keeping.entry_type is not None:
             self._runs.get(run_id)
 
@@ -89,12 +89,12 @@ class AnswerKeeper:
         max_bytes: int,
     ) -> Kept:
         """Store an answer with its question; a failure is returned, not raised, since the answer is paid for."""
-        asked = f"{assistant} on: {shortened(' '.join(question.instructions.split()))}"
+        source = f"{assistant} on: {shortened(' '.join(question.instructions.split()))}"
         try:
             if keeping.decision_key is not None:
-                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=question.agent)
+                decision = self._decisions.set(keeping.decision_key, answer, rationale=source, agent=question.agent)
                 return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
-            text = f"{asked}\n\n{answer}"
+            text = f"{source}\n\n{answer}"
             if keeping is REMEMBERED:
                 text = text.encode()[:max_bytes].decode(errors="ignore")
             entry = self._entries.write(
@@ -121,18 +121,18 @@ class QuestionOptions(TypedDict, total=False):
 
     Keys:
         conversation: the caller's name for it.
-        context: files and folders that the conversation is about; folders as git sees them.
+        context: files and folders for the conversation; folders as git lists them.
         priority: files among them that go into the prompt first; they need not be in ``context`` too.
         attachments: files to search in this turn only.
-        briefing: whether what the store knows is put before the files. Nothing counts as delivered by that.
+        briefing: put a briefing from the store before the files; its items do not count as delivered.
         role, task_id: whose briefing it is, as for :meth:`satchel.Satchel.brief`.
-        run_id: the run of the briefing and of a note that is kept; None takes the default.
-        agent: who asks; None takes the default.
+        run_id: run of the briefing and of the stored note; None takes the default.
+        agent: name of the caller; None takes the default.
         force: send files that hold secrets.
-        allow_roots: folders outside the project whose files may be sent too, absolute; named by a person only.
-        takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
-        effort: how much the model should think: ``low``, ``medium`` or ``high``.
-        temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
+        allow_roots: absolute folders outside the project whose files may be sent too; only a person may set it.
+        takes_over: start from files and turns of the conversation of the same name with another assistant.
+        effort: amount of thinking: ``low``, ``medium`` or ``high``.
+        temperature: of the sampling, 0 to 2; a provider refuses a value that its model does not support.
         schema: a JSON Schema of an object that the answer has to match.
         web_search: let the provider search the web, which it may bill apart.
         reuse: return an earlier answer of this assistant to nearly the same question about the same files.
@@ -213,13 +213,15 @@ def check_question(
     for name in ("run_id", "agent"):
         if rest.get(name) is not None:
             rest[name] = check_identifier(rest[name], name)
-    asked = check_content(instructions, "instructions", max_bytes)
+    content = check_content(instructions, "instructions", max_bytes)
     if settings.schema is not None:
-        asked = check_content(f"{instructions}\n\n{_AS_JSON}{check_schema(settings.schema)}", "instructions", max_bytes)
+        content = check_content(
+            f"{instructions}\n\n{_AS_JSON}{check_schema(settings.schema)}", "instructions", max_bytes
+        )
     return Question(
         ConversationKey("", check_identifier(rest.pop("conversation", DEFAULT_CONVERSATION), "conversation")),
-        asked.text,
-        tuple(f"question: {note}" for note in asked.notes),
+        content.text,
+        tuple(f"question: {note}" for note in content.notes),
         keeping,
         settings,
         **rest,
@@ -227,22 +229,22 @@ def check_question(
 
 
 _COMPARED = 200
-"""How many conversations are searched for an earlier answer."""
+"""Conversations that are searched for an earlier answer."""
 
 _NEARLY = 0.9
-"""The share of its words that a question must have in common with an earlier one."""
+"""Minimum share of common words for a question to match an earlier one."""
 
 
 def find_conversation(
     conversations: Conversations, conversation: str, assistant: str | None = None
 ) -> ListedConversation:
-    """Find the one conversation that a name means."""
-    named = conversations.list(conversation=conversation, limit=MAX_LIMIT).items
-    matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
+    """Find a conversation by its name."""
+    candidates = conversations.list(conversation=conversation, limit=MAX_LIMIT).items
+    matches = [one for one in candidates if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
     if not matches:
-        known = [one.key.conversation for one in conversations.list().items]
-        others = ", ".join(one.key.assistant for one in named)
-        close = nearest(conversation, known)
+        names = [one.key.conversation for one in conversations.list().items]
+        others = ", ".join(one.key.assistant for one in candidates)
+        close = nearest(conversation, names)
         raise NotFound(
             f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
             f"There is one with {others}" if others else f"Did you mean {close!r}?" if close else "See which there are",
@@ -258,7 +260,7 @@ def find_conversation(
 def take_over(
     conversations: Conversations, state: ConversationState, question: Question, is_gone: Callable[[str], bool]
 ) -> tuple[Question, tuple[PastTurn, ...]]:
-    """Return a question with the files, and the turns, of the conversation that a new one continues."""
+    """Return the question with the files of the conversation that it continues, and the turns of that."""
     key = question.key
     before = None
     if not state.turns:
@@ -279,7 +281,7 @@ def take_over(
 
 
 def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
-    """Return the conversation whose discussion a new one begins with, or None."""
+    """Return the conversation that a new one continues, or None."""
     key = check_key(key)
     numbered = NUMBERED.fullmatch(key.conversation)
     if takes_over:
@@ -303,7 +305,7 @@ def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> C
 
 
 def earlier_answer(
-    work: Workplace, key: ConversationKey, question: str, files: Mapping[str, KnownFile]
+    work: Workplace, key: ConversationKey, question: str, files: Mapping[str, FileState]
 ) -> EarlierAnswer | None:
     """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
     key = check_key(key)
@@ -319,8 +321,8 @@ def earlier_answer(
             {**key_values(work, project, key), "now": work.clock()},
         )
         words, contents = _words(redact(question).text if rows else ""), _contents(files)
-        for number, session, n, created_at, asked, answer in rows:
-            others = _words(asked)
+        for number, session, n, created_at, past_question, answer in rows:
+            others = _words(past_question)
             if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
                 conversation_tables.load_files(transaction, number)
             ):
@@ -338,5 +340,5 @@ def _words(question: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", question.casefold()))
 
 
-def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+def _contents(files: Mapping[str, FileState]) -> set[tuple[str, bytes]]:
     return {(path, one.digest) for path, one in files.items() if one.digest is not None}

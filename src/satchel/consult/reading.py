@@ -1,4 +1,4 @@
-"""Reading a file: its text as it is, or its image or PDF, and how many tokens a provider counts for that.
+"""Reading of files: texts, images and PDF, and the tokens that providers count for media.
 
 Sources, read in November 2026. Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision (width times
 height by 750; large images are scaled down) and .../pdf-support (1,500 to 3,000 a page). Google:
@@ -21,11 +21,11 @@ from math import ceil
 
 from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import dataclass
-from satchel.consult.records import Content, FoundFile, HeldBack, Media, Stat, digest_of
+from satchel.consult.records import Content, HeldBack, Media, SourceFile, Stat, digest_of
 from satchel.redaction import first_secret
 
 MAX_BYTES = 20 * 1024 * 1024
-"""As many bytes of one file are sent: with the third that base64 adds they fit into a request of 32 MB."""
+"""Maximum bytes of an image or PDF: with the third that base64 adds, it fits into a request of 32 MB."""
 
 _MAX_SIDE = 8_000
 _PDF = "application/pdf"
@@ -50,7 +50,7 @@ class Extent:
 
 
 class Damaged(ValueError):
-    """A file that is not what its name or header says."""
+    """A file whose content does not match its name or header."""
 
 
 def has_media_name(path: str) -> bool:
@@ -58,7 +58,7 @@ def has_media_name(path: str) -> bool:
 
 
 def type_of(data: bytes) -> str:
-    """Return the type that the first bytes of an image or PDF tell."""
+    """Return the type of an image or PDF by its first bytes."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     for magic, name in _MAGIC:
@@ -141,12 +141,12 @@ def _pdf(data: bytes) -> Extent:
             continue
         if (at := data.find(b"endstream", begin + 6)) < 0:
             break
-        # pages may be compressed objects; they are read whole, since a part may end within a name
+        # pages may be compressed objects; read whole, since a part may end within a name
         parts: list[bytes] = []
         with suppress(zlib.error):
             parts.extend(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), remaining))
             pages += len(_PAGE.findall(b"".join(parts)))
-        remaining -= sum(map(len, parts))  # also of a stream that ends in an error
+        remaining -= sum(map(len, parts))  # from a broken stream too
         if remaining <= 0:
             raise Damaged(f"its objects take more than {_MAX_INFLATED:,} bytes; send a part of it")
     if not pages:
@@ -179,7 +179,7 @@ def takes_media(assistant: str) -> bool:
 
 
 def searches_media(assistant: str, media: Media) -> bool:
-    """Return whether the search of an assistant's provider reads it."""
+    """Return whether the provider's search reads it."""
     return assistant.startswith("openai:") and is_document(media)
 
 
@@ -227,42 +227,42 @@ _LOOKED_AT = 8_192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_content(found: FoundFile, *, force: bool = False) -> Content | HeldBack:
-    """Read a file once, inside its root, whatever links say by now.
+def read_content(file: SourceFile, *, force: bool = False) -> Content | HeldBack:
+    """Read a file once, inside its root even if a link has changed.
 
-    The text is what the file holds, its line ends and byte order mark included. A file that changes while it is read
-    is read again; what is recorded of it belongs to the read that is returned.
+    The text is unchanged, with its line ends and byte order mark. A file that changes during the read is read again;
+    the recorded size and time belong to the returned read.
     """
-    max_bytes = MAX_BYTES if found.is_media else MAX_FILE_BYTES
+    max_bytes = MAX_BYTES if file.is_media else MAX_FILE_BYTES
     for _ in range(_ATTEMPTS):
         try:
-            read = _read(found, max_bytes)
+            read = _read(file, max_bytes)
         except OSError as error:
-            gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
-            return HeldBack(found.path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
+            is_gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            return HeldBack(file.path, "vanished" if is_gone else "unreadable", f"it {why_unreadable(error)}")
         if isinstance(read, HeldBack):
             return read
-        if read is not None and found.is_media:
-            return _examined(found.path, *read)
+        if read is not None and file.is_media:
+            return _examined(file.path, *read)
         if read is not None:
-            return _judged(found.path, *read, force=force)
-    return HeldBack(found.path, "changing", "it changed each time it was read; ask again once it rests")
+            return _judged(file.path, *read, force=force)
+    return HeldBack(file.path, "changing", "it changed each time it was read; ask again once it rests")
 
 
-def _read(found: FoundFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
-    descriptor = open_inside(found.root, found.real_path)
+def _read(file: SourceFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
+    descriptor = open_inside(file.root, file.real_path)
     try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
-            return HeldBack(found.path, "special", "it is no ordinary file")
+            return HeldBack(file.path, "special", "it is no ordinary file")
         if before.st_size > max_bytes:
-            return HeldBack(found.path, "too_large", too_large(before.st_size, max_bytes))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(_LOOKED_AT)
-            if b"\0" in data and not found.is_media:
-                return _binary(found.path, data)
-            # one byte more than it had tells that it grew, and nothing grows without bound in memory
-            data += file.read(max(0, before.st_size - len(data) + 1))
+            return HeldBack(file.path, "too_large", too_large(before.st_size, max_bytes))
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            data = stream.read(_LOOKED_AT)
+            if b"\0" in data and not file.is_media:
+                return _binary(file.path, data)
+            # one byte more than expected shows that the file grew, without reading an endless file
+            data += stream.read(max(0, before.st_size - len(data) + 1))
         after = os.fstat(descriptor)
     finally:
         os.close(descriptor)
@@ -308,7 +308,7 @@ def _binary(path: str, data: bytes) -> HeldBack:
 
 
 MAX_FILE_BYTES = 2 * 1_024 * 1_024
-"""The largest text that is sent."""
+"""Maximum bytes of a text."""
 
 
 def too_large(size: int, max_bytes: int) -> str:

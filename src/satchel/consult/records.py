@@ -1,4 +1,4 @@
-"""Records of consultations and stored conversations, as gathering, planning, tables and assistants share them."""
+"""Records that gathering, planning, tables and assistants share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from satchel.base.paging import Page
 from satchel.base.records import dataclass, field
 
 IsCancelled = Callable[[], bool]
-"""Asked again and again, several times a second while a provider is waited for, then from another thread; True ends the
-call."""
+"""Returns True to cancel the call. Polled several times a second while waiting for a provider, from another thread."""
 
 
 Tell = Callable[[str], None]
-"""Gets what is being done, in a few words."""
+"""Receives the current step, in a few words."""
 
 
 def never() -> bool:
-    """Answer for a call that nobody can cancel."""
+    """Return False: the call cannot be cancelled."""
     return False
 
 
@@ -32,7 +31,7 @@ def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
 
 
 DIGEST_BYTES = 16
-"""Half of SHA-256: two contents that agree by chance are not to be expected among less than 2^64 of them."""
+"""Half of SHA-256: a collision by chance needs about 2^64 contents."""
 
 
 def digest_of(data: bytes) -> bytes:
@@ -43,7 +42,7 @@ def digest_of(data: bytes) -> bytes:
 
 
 def digest_of_text(text: str) -> bytes:
-    """Return the digest of a text in UTF-8; lone surrogates count as what they are stored as."""
+    """Return the digest of a text in UTF-8; lone surrogates count as they are stored."""
     return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
@@ -57,16 +56,16 @@ class Overflow(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """Cheap evidence that a file is unchanged."""
+    """Size and time of a file, cheap evidence that it is unchanged."""
 
     size: int
     mtime_ns: int
 
 
-class FoundFile(NamedTuple):
-    """A file that was asked for, looked at but not read.
+class SourceFile(NamedTuple):
+    """A requested file, listed but not read.
 
-    A tuple, like :class:`KnownFile`: every turn makes thousands, and a frozen dataclass takes three times as long.
+    A tuple, like :class:`FileState`: every turn makes thousands, and a frozen record takes three times as long.
     """
 
     path: str
@@ -79,7 +78,7 @@ class FoundFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A file that is not sent, and why."""
+    """A file that is not sent, with the reason."""
 
     path: str
     reason: str
@@ -88,15 +87,15 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """Files in the order of their paths, each once, and those that are held back."""
+    """Files by path, each once, and the files that are held back."""
 
-    files: tuple[FoundFile, ...]
+    files: tuple[SourceFile, ...]
     held_back: tuple[HeldBack, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """An image or PDF, the tokens that a model takes it for, and whether its provider searches it."""
+    """An image or PDF, its tokens for a model, and whether the provider searches it."""
 
     path: str
     type: str
@@ -107,7 +106,7 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a file as it was read, all from the same read; an image or PDF has no text."""
+    """Content of a file from one read; an image or PDF has no text."""
 
     text: str
     digest: bytes
@@ -116,21 +115,21 @@ class Content:
 
     @property
     def is_searchable(self) -> bool:
-        """Whether it can be searched where it does not fit into the prompt."""
+        """Whether it can be searched if it does not fit into the prompt."""
         return self.media is None or self.media.is_searchable
 
 
-class KnownFile(NamedTuple):
+class FileState(NamedTuple):
     """State of one file in a conversation.
 
     Attributes:
-        size: bytes of the content that ``digest`` is of.
-        mtime_ns: when that was written, in nanoseconds since 1970; None where it tells nothing: written so shortly
-            before it was read that a later change may have the same time, or no longer held.
-        digest: of the content that the model holds, or that was last searched; None once it was removed.
-        tokens: what the content took when it was last counted.
-        first_turn: the turn in which the file was placed.
-        why: why it overflowed; None for a file in the prompt. A file never moves from one to the other.
+        size: bytes of the content of ``digest``.
+        mtime_ns: time of that content, in nanoseconds since 1970; None if it proves nothing, since the file was written
+            so shortly before its reading that a later change may have the same time, or if the file was removed.
+        digest: of the content that the model has, or that was last searched; None after removal.
+        tokens: last count of the content.
+        first_turn: turn in which the file was placed.
+        why: reason for its overflow; None for a file in the prompt. A file never moves between the two.
     """
 
     path: str
@@ -156,7 +155,7 @@ class ConversationState:
     """State of a conversation after its last successful turn."""
 
     turns: int = 0
-    files: Mapping[str, KnownFile] = field(default_factory=dict)
+    files: Mapping[str, FileState] = field(default_factory=dict)
     held_tokens: int = 0
     has_overflowed: bool = False
     provider_ref: str | None = None
@@ -164,8 +163,8 @@ class ConversationState:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Capacity of a model: `output` tokens are reserved for the answer, and `token_factor` of its tokens
-    stand for one of ours at most."""
+    """Capacity of a model: `output` tokens are reserved for the answer; one token by our count is at most
+    `token_factor` of the model's."""
 
     tokens: int
     output: int
@@ -177,7 +176,7 @@ class Settings:
     """Settings of a model for one turn; None leaves one to the provider.
 
     Attributes:
-        effort: how much to think: ``low``, ``medium`` or ``high``.
+        effort: amount of thinking: ``low``, ``medium`` or ``high``.
         temperature: of the sampling.
         schema: the JSON Schema of the answer.
         web_search: whether the provider searches the web.
@@ -190,12 +189,12 @@ class Settings:
 
 
 INLINE_SHARE = 0.5
-"""How much of the room may be filled when files are placed inline. The rest is for what a conversation grows by:
-answers, questions and changed files. A room filled to the brim by its first turn would have none for a second; with
-files for 85 % of the share, 30 commits of encode/httpx fit as 30 turns, where a share of 0.65 was full after 19."""
+"""Share of the room for inline files. The rest is for answers, questions and changed files: a first turn that fills the
+room leaves none for a second. With files for 85 % of this share, 30 commits of encode/httpx fit as 30 turns; a share of
+0.65 was full after 19."""
 
 ALONE_SHARE = 0.75
-"""The same for a question without a named conversation, which seldom has a second."""
+"""The same for a question without a named conversation, which seldom has a second turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,18 +203,17 @@ class TurnRequest:
 
     Attributes:
         conversation: the caller's name for it.
-        instructions: what the assistant is asked.
-        now: milliseconds UTC, taken before the files were looked at.
+        instructions: question to the assistant.
+        now: milliseconds UTC, read before the files were listed.
         priority: paths, as gathering named them, that are placed first.
         attachments: files to search in this turn only.
-        briefing: what the store knows, or None.
-        is_stable: whether files are sent once; else every file in the prompt is sent whole in every turn.
-        taken: session ids in use with this assistant, for the name of the next one.
-        earlier: turns that the assistant has forgotten, the oldest first: as many of the newest are said again as fit
-            into a fifth of the room, and beside the files.
-        inline_share: how much of the room files may fill.
-        search_reserve: tokens to keep free in the window for what searches return, where the first turn has
-            anything to search.
+        briefing: text from the store, or None.
+        is_stable: send files once; otherwise every file in the prompt is sent whole in every turn.
+        taken: conversation names in use with this assistant, to name the next one.
+        earlier: turns that the assistant no longer has, the oldest first; the newest that fit into a fifth of the
+            room, next to the files, are repeated.
+        inline_share: share of the room for inline files.
+        search_reserve: tokens of the window to keep free for search results, if the first turn has files to search.
     """
 
     conversation: str
@@ -236,19 +234,19 @@ class TurnPlan:
     """Plan of one turn, made before anything is sent.
 
     Attributes:
-        question: what the caller asks.
+        question: instructions of the caller.
         prompt: the text of the turn, files and question included.
-        tokens: what the prompt adds to the conversation, counted once, as a whole.
+        tokens: size of the prompt, counted once, as a whole.
         overflow: contents that the turn needs in a vector store, by path.
-        attachments: the paths among them that are searched in this turn only.
-        files: what the conversation knows of every file once the turn has succeeded.
-        new_contents: contents whose digests the state refers to, by digest: texts, which diffs will be made from, and
-            images and PDF, which a provider that keeps no history gets with every turn.
+        attachments: paths of ``overflow`` that are searched in this turn only.
+        files: state of every file after a successful turn.
+        new_contents: contents to store, by digest: texts, for later diffs, and images and PDF, which a provider without
+            history gets with every turn.
         media: the images and PDF of the turn, in the order of their numbers in the prompt.
         parts: texts of files and diffs in the prompt, in their order.
-        held_back: what is not sent, and why.
-        resent_tokens: what a full resend of all inline files would have added.
-        notes: what the caller should know, such as that the window is filling.
+        held_back: files that are not sent, with the reason.
+        resent_tokens: tokens that a full resend of all inline files would have added.
+        notes: notes for the caller, such as that the window is filling.
         has_overflowed: as in :class:`ConversationState`, after this turn.
     """
 
@@ -257,7 +255,7 @@ class TurnPlan:
     tokens: int
     overflow: Mapping[str, Content]
     attachments: tuple[str, ...]
-    files: Mapping[str, KnownFile]
+    files: Mapping[str, FileState]
     new_contents: Mapping[bytes, str | bytes]
     held_back: tuple[HeldBack, ...]
     resent_tokens: int
@@ -269,7 +267,7 @@ class TurnPlan:
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """The identity of a conversation among those of its project and owner."""
+    """Key of a conversation within its project and owner."""
 
     assistant: str
     conversation: str
@@ -277,7 +275,7 @@ class ConversationKey:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to continue a conversation, which one call at a time has."""
+    """Exclusive right of one call to continue a conversation."""
 
     token: bytes
     holder: str
@@ -287,7 +285,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation that a call holds, as it was after its last successful turn."""
+    """An acquired conversation, in the state after its last successful turn."""
 
     id: int
     project_id: int
@@ -298,7 +296,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """A turn that the assistant has answered."""
+    """Plan and answer of a turn."""
 
     plan: TurnPlan
     answer: str
@@ -309,7 +307,7 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a past turn sent, and its answer."""
+    """Prompt and answer of a past turn."""
 
     prompt: str
     answer: str
@@ -390,15 +388,15 @@ class ConversationHistory:
     turns: Page[Turn]
 
 
-def list_placements(files: Mapping[str, KnownFile]) -> tuple[tuple[ListedFile, ...], tuple[ListedFile, ...]]:
+def list_placements(files: Mapping[str, FileState]) -> tuple[tuple[ListedFile, ...], tuple[ListedFile, ...]]:
     """Return the files in the prompt and those that overflowed, each by path."""
     inline: list[ListedFile] = []
     overflow: list[ListedFile] = []
-    first = min((known.first_turn for known in files.values() if known.why is not None), default=0)
-    for _, known in sorted(files.items()):
-        why = None if known.why is None else _overflow_reason(known.why, known.first_turn, first)
+    first = min((file.first_turn for file in files.values() if file.why is not None), default=0)
+    for _, file in sorted(files.items()):
+        why = None if file.why is None else _overflow_reason(file.why, file.first_turn, first)
         part = inline if why is None else overflow
-        part.append(ListedFile(known.path, known.tokens, known.digest is None, why))
+        part.append(ListedFile(file.path, file.tokens, file.digest is None, why))
     return tuple(inline), tuple(overflow)
 
 
@@ -413,7 +411,7 @@ def _overflow_reason(why: Overflow, turn: int, first: int) -> str:
 
 
 def cut_out(prompt: str, parts: Iterable[str]) -> str:
-    """Put a zero byte, which no prompt has, in the place of each part of a prompt; the parts come in their order."""
+    """Replace each part of a prompt, given in order, by a zero byte, which no prompt contains."""
     words, at = [], 0
     for part in parts:
         start = prompt.index(part, at)

@@ -1,4 +1,4 @@
-"""Base of the adapters: one turn with a model that may search in between, and the index in memory that it searches."""
+"""Base of the adapters: one turn with a model that may call a search tool, and the index in memory for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper
 
 CHUNK_CHARS = 1_600
-"""The most characters of a passage: about 400 tokens."""
+"""Maximum characters of a passage: about 400 tokens."""
 
 _FULL_ENOUGH = 0.5
 _PROJECT = "INSERT INTO projects (id, uid, name, created_at) VALUES (1, x'00', 'files', 0)"
@@ -37,7 +37,7 @@ _RUN = "INSERT INTO runs (id, uid, seq, project_id, run_id, created_at) VALUES (
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a file: whole lines, unless a line alone is too long; lines count from 1."""
+    """A part of a file: whole lines, unless one line is too long; lines count from 1."""
 
     path: str
     first_line: int
@@ -46,7 +46,7 @@ class Passage:
 
 
 class LocalStore:
-    """Files that can be searched; a context manager. One thread uses it."""
+    """Search index over files, for one thread; a context manager."""
 
     def __init__(self, contents: Mapping[str, Content], check: Callable[[], object] = never) -> None:
         self._connection = migrations.empty_store()
@@ -72,7 +72,7 @@ class LocalStore:
         self._connection.close()
 
     def search(self, text: str, limit: int) -> tuple[Passage, ...]:
-        """Return the passages that fit any text best, the best first."""
+        """Return the best passages for any query, the best first."""
         ranking = search.rank(self._transaction, query.parse(text), Scope(project_id=1, run_id=1))
         return tuple(self._passages[hit.document - 1] for hit in ranking.hits[:limit])
 
@@ -87,7 +87,7 @@ class LocalStore:
                 seq=number,
                 project_id=1,
                 run_id=1,
-                # the words of the path are found too, and what stands next to a passage in its file speaks for it
+                # words of the path and of neighbouring passages count too
                 text=f"{passage.path}\n{passage.text}",
                 created_at=number,
                 task_id=passage.path,
@@ -97,9 +97,9 @@ class LocalStore:
 
 
 def passages(path: str, text: str) -> Iterator[Passage]:
-    """Cut a file into passages of whole lines, at an empty line where there is one in the second half.
+    """Cut a file into passages of whole lines, preferably at an empty line in the second half.
 
-    Joined, they are the text again.
+    Joined, they give the text again.
     """
     lines: list[tuple[int, str]] = []
     for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
@@ -133,19 +133,19 @@ SCHEMA: dict[str, Any] = {
 
 MAX_PASSAGES = 8
 RESULT_TOKENS = 4_000
-"""How many tokens one search may return."""
+"""Maximum tokens of one search result."""
 
 _LEAST_TOKENS = 200
 _SHARE = 8
 
 
 def search_reserve(window: Window) -> int:
-    """Return how many tokens a plan should leave free in a window when files overflow, for what searches return."""
+    """Return the tokens that a plan keeps free for search results when files overflow."""
     return min(4 * RESULT_TOKENS, (window.tokens - window.output) // _SHARE)
 
 
 class Searches:
-    """The searches of one call: what was looked for, and how much room there is for results."""
+    """Searches of one call: their queries, and the room for results."""
 
     def __init__(self, store: LocalStore, room: int, check: Callable[[], None]) -> None:
         self._check = check
@@ -159,7 +159,7 @@ class Searches:
         return self._room >= _LEAST_TOKENS
 
     def answer(self, tool: str, arguments: str) -> str:
-        """Return the result of a call as the model gets it; what is wrong with the call is a result too."""
+        """Return the result of a tool call for the model; an invalid call gives an error as its result."""
         self._check()
         if tool != TOOL:
             return _error(f"there is no tool {tool[:80]!r}, only {TOOL}")
@@ -181,17 +181,17 @@ class Searches:
         if not passages:
             return json.dumps({"passages": [], "note": "nothing found: try other words"})
         rendered: list[str] = []
-        left = min(self._room, RESULT_TOKENS)
+        room = min(self._room, RESULT_TOKENS)
         for passage in passages:
-            # as JSON no passage can pretend to be another, whatever it holds
+            # in JSON no passage can imitate the end of another
             one = json.dumps(
                 {"path": passage.path, "lines": f"{passage.first_line}-{passage.last_line}", "text": passage.text},
                 ensure_ascii=False,
             )
             tokens = estimate(one)
-            if tokens > left:
+            if tokens > room:
                 continue
-            left -= tokens
+            room -= tokens
             self._room -= tokens
             rendered.append(one)
         if not rendered:
@@ -201,7 +201,7 @@ class Searches:
 
 @contextmanager
 def searches(ask: Ask, window: Window, check: Callable[[], None]) -> Iterator[Searches | None]:
-    """Index the files of a call for as long as it lasts; None where it has none."""
+    """Index the files of a call while it lasts; None if there are none."""
     if not ask.searchable:
         yield None
         return
@@ -215,7 +215,7 @@ def _error(problem: str) -> str:
 
 
 MAX_ROUNDS = 8
-"""How often a model may search before it has to answer with what it has."""
+"""Maximum searches before the model has to answer."""
 
 _BETWEEN = "\n\n"
 _TOLD_SHARE = 0.5
@@ -223,11 +223,11 @@ _LEAST_TOLD = 1_000
 
 
 Send = Callable[[bool], Generator[str, None, Round]]
-"""Sends what there is to send, yields the text as it arrives, empty where what arrives is none, such as thinking, and
-returns the round; told whether it may search."""
+"""Sends the request, told whether the model may search; yields the text as it arrives, empty for other events such as
+thinking, and returns the round."""
 
 Remember = Callable[[Round, Sequence[str]], None]
-"""Takes a round with calls, and their results, into what is sent next."""
+"""Adds a round with calls and their results to the next request."""
 
 
 def converse(
@@ -238,7 +238,7 @@ def converse(
     searches: Searches | None = None,
     remember: Remember | None = None,
 ) -> Reply:
-    """Ask until there is an answer."""
+    """Repeat requests and searches until the model answers."""
     wire.is_streaming = True
     texts: list[str] = []
     input_tokens = output_tokens = 0
@@ -295,22 +295,22 @@ def converse(
 
 def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> Round:
     texts: list[str] = []
-    taken = 0
+    received_bytes = 0
     is_shown = ask.is_shown and ask.on_text is not noop
 
     def deliver(text: str) -> None:
-        nonlocal taken
+        nonlocal received_bytes
         if text:
-            taken += len(text.encode())
-            if taken > wire.limits.text:
+            received_bytes += len(text.encode())
+            if received_bytes > wire.limits.text:
                 raise too_much(wire.name, f"more than {wire.limits.text:,} bytes of text")
             ask.on_text(text if texts else before + text)
             texts.append(text)
 
     def attempt() -> Round:
-        nonlocal taken
-        taken = 0
-        # a provider may split a character over two pieces, as halves that JSON can name alone
+        nonlocal received_bytes
+        received_bytes = 0
+        # a provider may split a character over two pieces, as lone surrogates in JSON
         whole = codecs.getincrementaldecoder("utf-16-le")("replace")
         with closing(send(may_search)) as pieces:
             while True:
@@ -327,7 +327,7 @@ def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> R
         try:
             return attempt()
         except AssistantFailed as failure:
-            # what was shown would come a second time; what nobody saw may
+            # text that was shown would appear twice; unseen text may be repeated
             if failure.reason == "cut" and not is_shown:
                 texts.clear()
             raise
@@ -336,12 +336,12 @@ def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> R
 
 
 def _has_media(ask: Ask) -> bool:
-    # counted as the most that they can take; what is in a thread of the provider is not known here
+    # media are counted at their maximum; the content of a provider's thread is unknown here
     return bool(ask.media or ask.provider_ref or any(past.media for past in ask.history))
 
 
-def _is_cut_short(sent: int, taken: int | None) -> bool:
-    return taken is not None and sent >= _LEAST_TOLD and taken < _TOLD_SHARE * sent
+def _is_cut_short(sent_tokens: int, input_tokens: int | None) -> bool:
+    return input_tokens is not None and sent_tokens >= _LEAST_TOLD and input_tokens < _TOLD_SHARE * sent_tokens
 
 
 class SdkAssistant(ABC, Generic[ClientT]):
@@ -373,7 +373,7 @@ class SdkAssistant(ABC, Generic[ClientT]):
 
     @property
     def sweeper(self) -> Sweeper | None:
-        """Deleter of stores that earlier calls left; see :class:`satchel.consult.models.Assistant`."""
+        """Deleter of stores left by earlier calls; see :class:`satchel.consult.models.Assistant`."""
         return None
 
     @abstractmethod
@@ -395,7 +395,7 @@ class SdkAssistant(ABC, Generic[ClientT]):
 
 
 class OwnHistoryAssistant(SdkAssistant[ClientT]):
-    """An assistant whose provider keeps nothing: every request holds the whole thread, and searches are ours."""
+    """An assistant without history at the provider: each request has the whole thread, and search is local."""
 
     keeps_history = False
 
@@ -415,14 +415,14 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:
-        """Return the thread in the provider's form, the new prompt last."""
+        """Return the thread in the provider's format, the new prompt last."""
 
     @abstractmethod
     def _send(
         self, client: ClientT, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
-        """Make one request; yield the text as it arrives, nothing where what arrives is none, and return the rest."""
+        """Make one request; yield the text as it arrives, an empty one for other events, and return the rest."""
 
     @abstractmethod
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
-        """Return the messages that a round with calls adds to the thread: the calls, and their results in order."""
+        """Return the messages for a round with calls: the calls, then their results in order."""

@@ -1,4 +1,4 @@
-"""Clients of the vendors' SDKs, one for each call, and failures at a provider in the same words for every vendor."""
+"""Clients of the vendors' SDKs, one for each call, and uniform errors for failures at a provider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_ID_CHARS = 1_000
 
 
 class SdkClient(ABC):
-    """Base of the vendors' clients: one for each call, and one for cleaning up after it."""
+    """Base of the vendors' clients: one for a call, and one for the clean-up after it."""
 
     sdk: Any
 
@@ -44,7 +44,7 @@ class SdkClient(ABC):
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn the SDK's errors, and those of reading an answer that is not what it should be, into ours."""
+        """Translate the SDK's errors, and those of reading a malformed answer."""
         try:
             yield
         except self._errors as error:
@@ -58,14 +58,14 @@ class SdkClient(ABC):
             raise self.unfinished(error) from error
 
     def unfinished(self, error: BaseException | str, *, has_begun: bool = False) -> AssistantFailed:
-        """Return the error for an answer without an end: cut, or not an answer at all."""
+        """Return the error for an answer without an end: cut off, or malformed."""
         if has_begun or self.wire.is_torn:
             return cut(self.name)
         return nonsense(self.name, error)
 
 
 class StainlessClient(SdkClient):
-    """A client of one of the SDKs that are generated alike: OpenAI's and Anthropic's."""
+    """A client of OpenAI's or Anthropic's SDK, which come from one generator."""
 
     def __init__(self, name: str, wire: Wire, variable: str, module: Any, own_error: type[Exception]) -> None:
         super().__init__(name, wire, variable, (own_error,))
@@ -87,7 +87,7 @@ class StainlessClient(SdkClient):
         return from_code(self.name, code, message)
 
     def code_and_message(self, error: Any) -> tuple[str, str]:
-        """Return the provider's own name for an error, and its words."""
+        """Return the provider's code and message of an error."""
         body = error.body
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             body = body["error"]
@@ -112,10 +112,10 @@ class OpenAIClient(StainlessClient):
                 http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
             )
         if base_url is not None:
-            # the environment's names for an account at OpenAI are nobody else's business
+            # other providers must not learn the account names in the environment
             self.sdk.organization = self.sdk.project = None
         if variable != "OPENAI_API_KEY":
-            # so are the headers of OPENAI_CUSTOM_HEADERS, which may hold a key
+            # nor the headers of OPENAI_CUSTOM_HEADERS, which may hold a key
             self.sdk._custom_headers = {}  # noqa: SLF001 -- the SDK reads the variable whatever it is given
 
     def failure(self, error: Any) -> AssistantFailed:
@@ -138,11 +138,11 @@ def _transport_errors() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def making(name: str, extra: str) -> Iterator[None]:
-    """Turn what keeps a vendor's SDK from being imported, or a client of it from being made, into our words."""
+    """Translate failures to import a vendor's SDK or to make its client."""
     try:
         yield
     except (ImportError, OSError, ValueError, TypeError, *_transport_errors()) as error:  # type: ignore[misc]
-        # httpx raises one without a name where a proxy needs more than is installed
+        # httpx raises one without a name if a proxy needs a missing package
         if isinstance(error, ImportError) and error.name:
             from satchel.base.installation import missing_extra
 
@@ -155,18 +155,18 @@ def making(name: str, extra: str) -> Iterator[None]:
 
 
 def count_of(value: Any, field: str) -> int | None:
-    """Return a count from what a provider says of usage; None where it says none, as 0 or what no model can take."""
+    """Return a count from a provider's usage report; None if it is missing, 0 or impossibly large."""
     count = getattr(value, field, None)
     return count if isinstance(count, int) and 0 < count <= MAX_WINDOW else None
 
 
 def sum_of(value: Any, *fields: str) -> int | None:
-    """Return the sum of counts, or None where the provider says none of them."""
+    """Return the sum of counts, or None if the provider reports none of them."""
     return sum(count_of(value, field) or 0 for field in fields) or None
 
 
 def id_of(number: object) -> str:
-    """Return a provider's name for something, which an SDK does not check."""
+    """Return a provider's id, which an SDK does not check."""
     if not isinstance(number, str) or not 0 < len(number) <= _MAX_ID_CHARS:
         raise TypeError(f"{str(number)[:40]!r} is no id")
     return number
@@ -181,7 +181,7 @@ def without_nones(**options: Any) -> dict[str, Any]:
 
 
 def messages_of(history: Sequence[Exchange], part: Callable[[Media], Any] | None = None) -> list[Any]:
-    """Return past turns in the form that most protocols share, images and PDF before the text of their turn."""
+    """Return past turns in the format of most protocols, images and PDF before the text of their turn."""
     messages: list[Any] = []
     for past in history:
         text = {"type": "text", "text": past.prompt}
@@ -191,12 +191,12 @@ def messages_of(history: Sequence[Exchange], part: Callable[[Media], Any] | None
 
 
 def shape_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of an answer as OpenAI's protocols name it."""
+    """Return the schema of an answer in the format of OpenAI's protocols."""
     return {"name": "answer", "schema": dict(schema)}
 
 
 class CallsInPieces:
-    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole."""
+    """Tool calls that arrive in pieces. Endpoints differ: some omit the index or the id, some send whole calls."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -205,7 +205,7 @@ class CallsInPieces:
         self.chars = 0
 
     def gather(self, deltas: Sequence[Any]) -> None:
-        """Append pieces to their calls."""
+        """Append a piece to its call."""
         for delta in deltas:
             name = (delta.function.name if delta.function else None) or ""
             place = self._place(delta.index, delta.id, name)
@@ -225,11 +225,11 @@ class CallsInPieces:
         )
 
     def _place(self, index: int | None, number: str | None, name: str) -> int:
-        known = self._at.get(index, -1) if index is not None else len(self._calls) - 1
-        if known >= 0:
-            is_same = self._calls[known].id == number if number else index is not None
+        place = self._at.get(index, -1) if index is not None else len(self._calls) - 1
+        if place >= 0:
+            is_same = self._calls[place].id == number if number else index is not None
             if is_same or not name:
-                return known
+                return place
         self._calls.append(Call("", "", ""))
         if index is not None:
             self._at[index] = len(self._calls) - 1
@@ -237,16 +237,16 @@ class CallsInPieces:
 
 
 def base64_of(media: Media) -> str:
-    """Return an image or PDF as the text that JSON carries."""
+    """Return an image or PDF in base64, for JSON."""
     return base64.b64encode(media.data).decode("ascii")
 
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
-"""What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
+"""Exceptions of an SDK, or of reading its results, over an answer that violates the protocol."""
 
 _SHOWN_CHARS = 300
 _READ_CHARS = 4_000
-"""Of what a provider said, searched for secrets before its beginning is shown."""
+"""Characters of a provider's message that are searched for secrets before its beginning is shown."""
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
 _TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
 _PASSING_CODES = frozenset(
@@ -256,7 +256,7 @@ _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
 
 
 def excerpt(message: object) -> str:
-    """Return what a provider said, on one line, without secrets and not too long."""
+    """Return a provider's message on one line, shortened and without secrets."""
     text = " ".join(redact(str(message)[:_READ_CHARS]).text.split()).removesuffix(".")
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
@@ -264,7 +264,7 @@ def excerpt(message: object) -> str:
 def from_status(
     name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
 ) -> AssistantFailed:
-    """Return the error for an answer with an HTTP status that says no."""
+    """Return the error for an HTTP error status."""
     problem = f"{name} answered {status}: {excerpt(message)}"
     if status in {401, 403}:
         reason = "unauthorized" if status == 401 else "forbidden"
@@ -288,7 +288,7 @@ def from_status(
 
 
 def from_code(name: str, code: str, message: object) -> AssistantFailed:
-    """Return the error for a failure that is reported inside an answer that began well."""
+    """Return the error for a failure that is reported inside a successful response."""
     problem = f"{name} failed: {excerpt(message)}"
     if is_too_long(code, str(message)):
         return too_long(problem)
@@ -296,20 +296,20 @@ def from_code(name: str, code: str, message: object) -> AssistantFailed:
 
 
 def is_too_long(code: str, message: str) -> bool:
-    """Whether a provider says that the input does not fit."""
+    """Return whether a provider reports that the input does not fit."""
     lowered = message.lower()
     return code in _TOO_LONG_CODES or any(words in lowered for words in _TOO_LONG_WORDS)
 
 
 def too_long(problem: str) -> AssistantFailed:
-    """Return the error for input that is too long for the provider."""
+    """Return the error for too much input."""
     return AssistantFailed(
         problem, "Continue with another conversation, or configure the model's true window", reason="too_long"
     )
 
 
 def of_connection(name: str, wire: Wire, error: BaseException) -> AssistantFailed:
-    """Translate an error of httpx, whichever httpx an SDK uses."""
+    """Translate an error of httpx, whichever copy of it an SDK uses."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
         return _not_connected(name, error)
@@ -322,7 +322,7 @@ def of_connection(name: str, wire: Wire, error: BaseException) -> AssistantFaile
     if "DecodingError" in kinds:
         return nonsense(name, error)
     if "RemoteProtocolError" in kinds and "too long" in str(error):
-        # h11 takes 100 KiB of headers, or of what stands around a chunk
+        # h11 accepts 100 KiB of headers or of chunk framing
         return too_much(name, "more than 102,400 bytes of headers")
     if "TimeoutException" in kinds:
         return AssistantFailed(
@@ -355,7 +355,7 @@ def _not_connected(name: str, error: BaseException) -> AssistantFailed:
         f"{name} cannot be reached{where}: {excerpt(error)}",
         hint,
         reason="unreachable",
-        # what a proxy answers begins with its status; of those only its own faults pass
+        # a proxy's answer begins with its status; only its own faults (5xx) are passing
         is_passing=type(error).__name__ != "ProxyError" or str(error).startswith("5"),
     )
 
@@ -364,20 +364,20 @@ def _proxy_of(error: Any) -> str | None:
     try:
         connecting = error.request.extensions.get("trace")
     except (RuntimeError, AttributeError):
-        # httpx knows of no request
+        # raised by httpx without a request
         return None
     return connecting.proxy if isinstance(connecting, Connecting) else None
 
 
 def cut(name: str) -> AssistantFailed:
-    """Return the error for an answer that ended before it was whole."""
+    """Return the error for an incomplete answer."""
     return AssistantFailed(
         f"{name} cut the connection before its answer was whole", "Ask again", reason="cut", is_passing=True
     )
 
 
 def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
-    """Return the error for an answer that is not what the provider's protocol says."""
+    """Return the error for an answer that violates the provider's protocol."""
     return AssistantFailed(
         f"{name} answered what its protocol does not know: {excerpt(error)}",
         "Check that the address is one of this kind of provider",
@@ -386,7 +386,7 @@ def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
 
 
 def empty(name: str, *, is_cut: bool, notes: tuple[str, ...] = ()) -> AssistantFailed:
-    """Return the error for an answer without a word in it."""
+    """Return the error for an empty answer."""
     if is_cut:
         return AssistantFailed(
             f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"

@@ -63,18 +63,18 @@ if TYPE_CHECKING:
 
 _LEASE_BEYOND_SILENCE_S = 60
 _RENEWALS = 3
-"""How often within its length a lease is renewed while an answer arrives."""
+"""Renewals of a lease within its length while an answer arrives."""
 
-_BRIEFING_PART = 4
-"""Of the room of a small window, the part that a briefing may take."""
+_BRIEFING_SHARE = 0.25
+"""Maximum share of a small window for a briefing."""
 
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
 _SYNTHESIS = " synthesis"
-"""What the name of a conversation about comparisons ends in."""
+"""Suffix of the name of a conversation about comparisons."""
 
 _MAX_QUERY_CHARS = 1_000
-"""Of a question that a briefing is made for; what stands first in it tells most."""
+"""Characters of a question that a briefing is made for; the beginning matters most."""
 
 
 class Consulting:
@@ -129,22 +129,22 @@ class Consulting:
         Args:
             assistant: a model, as in ``gpt-6-sol``, ``anthropic:claude-opus-5-5`` or ``ollama:qwen3:8b``.
             instructions: the question.
-            keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
-                ``decision:`` and a key for a decision.
-            dry_run: only plan: say what would be sent where.
-            on_text: gets the answer as it arrives.
-            shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
-            on_progress: gets what is being done, in a few words.
-            is_cancelled: asked again and again; True ends the call.
+            keep_as: store the answer as a note of type ``discovery``, ``error`` or ``decision``, or as a decision:
+                ``decision:KEY``.
+            dry_run: only plan what would be sent.
+            on_text: receives the answer as it arrives.
+            shows_text: whether ``on_text`` shows it to somebody; an answer that breaks off unseen is requested again.
+            on_progress: receives the current step, in a few words.
+            is_cancelled: polled; True ends the call.
             **options: see :class:`QuestionOptions`.
 
         Returns:
-            The answer, with what was sent and what that saved.
+            The answer, and what was sent and saved.
 
         Raises:
-            InvalidInput, NotFound, Refused, TooLarge: an argument or path is not acceptable.
-            WindowFull: the conversation must end; names the conversation to continue in.
-            Conflict: another call is in the conversation, and who.
+            InvalidInput, NotFound, Refused, TooLarge: an argument or path is invalid.
+            WindowFull: the conversation is full; the error names the one to continue in.
+            Conflict: another call holds the conversation.
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
         """
@@ -198,13 +198,13 @@ class Consulting:
                 raise InvalidInput(f"{model.name} takes no {name}", f"Leave out {name}, or ask another model")
         question = replace(question, key=replace(question.key, assistant=model.name))
         price = find_price(model.name, self._config.consult_prices)
-        known = self._brief(question, model)
+        briefing = self._brief(question, model)
         is_cancelled = is_cancelled or never
         listener = on_progress or noop
 
         def prepare(state: ConversationState, tell: Tell) -> tuple[Question, TurnPlan, EarlierAnswer | None]:
             whole, past = take_over(self.conversations, state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(state, whole, known, model, tell, is_cancelled, shared, past)
+            plan = self._preparing.plan(state, whole, briefing, model, tell, is_cancelled, shared, past)
             return whole, plan, earlier_answer(self._workplace, whole.key, whole.instructions, plan.files)
 
         if dry_run:
@@ -256,17 +256,17 @@ class Consulting:
                 lost = (f"{error.problem}: its files and discussion were sent again",)
                 state = forgotten(thread.state)
                 past = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model, tell, is_cancelled, shared, past)
+                plan = self._preparing.plan(state, question, briefing, model, tell, is_cancelled, shared, past)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, searchable=plan.overflow, media=plan.media)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             if schema is not None:
                 reply = replace(reply, text=unfenced(reply.text))
-            # of a thread that we keep only the text comes again, not what the model thought
+            # a locally stored thread repeats only the text, not the model's thinking
             answered = reply.output_tokens if model.keeps_history else None
             if answered is None:
                 answered = self.counter.times(model.window.token_factor).count(reply.text)
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, bool(lost))
-            # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
+            # a caller who cancelled while a store was being deleted gets no answer, so nothing may have changed
             raise_if_cancelled(is_cancelled)
             state, hidden = self.conversations.commit(thread, result)
         notes = (*earlier_notes(earlier), *swept, *lost, *hidden)
@@ -291,15 +291,15 @@ class Consulting:
         """Ask several assistants at once; the files are gathered, read and counted once.
 
         Args:
-            assistants: the models, each with a conversation of the name of its own.
-            synthesis: the model that compares the answers; None compares nothing.
-            keep_as: what the comparison is kept as.
+            assistants: the models; each has its own conversation of the given name.
+            synthesis: model that compares the answers; None for no comparison.
+            keep_as: how to store the comparison.
             instructions, dry_run, on_progress, is_cancelled: as for :meth:`consult`.
             **options: see :class:`QuestionOptions`.
 
         Raises:
-            InvalidInput: a model is named twice, or there is no comparison to keep.
-            SatchelError: the question is not acceptable, or every assistant failed; the error of the first.
+            InvalidInput: a model is named twice, or there is no comparison to store.
+            SatchelError: the question is invalid, or every assistant failed (the error of the first).
         """
         names = [full_name_of(one) for one in assistants]
         check_panel(names, synthesis, keep_as)
@@ -314,7 +314,7 @@ class Consulting:
                 name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
             )
 
-        # plans are made one after the other: threads would wait for each other
+        # planned one after the other, since the threads would wait for each other
         panel = ask_all(names, ask, listener, is_cancelled, 1 if dry_run else len(names))
         if synthesis is None or dry_run or len(panel.answers) < 2:
             return panel
@@ -325,7 +325,7 @@ class Consulting:
             question = replace(comparison, keeping=keeping, run_id=question.run_id)
             try:
                 return replace(panel, synthesis=ask(synthesis, listener, is_cancelled))
-            except WindowFull as full:  # only we give it a name
+            except WindowFull as full:  # only this module chooses such a name
                 name = full.continue_as
             except SatchelError as error:
                 return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
@@ -364,7 +364,7 @@ class Consulting:
         return work.engine.folder, work.project_name, work.suggested_name, work.root, work.owner
 
     def providers(self) -> tuple[ProviderState, ...]:
-        """Return who could be asked here, and what is missing for the others."""
+        """Return the available providers, and what the others lack."""
         return providers(self._environ, self._settings)
 
     def _brief(self, question: Question, model: Assistant) -> str | None:
@@ -377,7 +377,7 @@ class Consulting:
             run_id=question.run_id,
             agent=question.agent,
             query=question.instructions[:_MAX_QUERY_CHARS],
-            budget=min(self._config.brief_budget, int(room / _BRIEFING_PART)),
+            budget=min(self._config.brief_budget, int(room * _BRIEFING_SHARE)),
             again=True,
             dry_run=True,
         )
@@ -412,9 +412,9 @@ class Consulting:
         if model.sweeper is None:
             return ()
         try:
-            left = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
+            stores = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
         except Interrupted:
             raise
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
-        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in left)
+        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in stores)

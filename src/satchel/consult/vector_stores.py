@@ -1,10 +1,10 @@
-"""Vector stores at OpenAI, each for the length of one call, recorded before it is made, and deleted however that ends.
+"""Vector stores at OpenAI: one per call, recorded before it is made and deleted however the call ends.
 
-What is still recorded once its time has passed is swept by whichever call comes next. Whatever may have been made
-without our learning its id is found by its name, which nothing else bears; what even that misses expires by itself.
+The next call deletes stores whose record has expired. A store that was made without its id reaching us is found by its
+unique name; any other remnant expires at the provider.
 
 Formats and limits, read in November 2026: https://developers.openai.com/api/docs/guides/tools-file-search and
-https://developers.openai.com/api/reference (files, vector stores and their file batches), which the SDK repeats.
+https://developers.openai.com/api/reference (files, vector stores, file batches).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
 
 LIFE_MS = 3_600_000
-"""How long a call may need its vector store without saying so again."""
+"""Time after which a store whose call is silent counts as abandoned."""
 
-MAX_SWEPT = 5  # at most in one call, so that it is not kept from its own work
+MAX_SWEPT = 5  # a limit per call, so that the call gets to its own work
 
-_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3  # states as the table numbers them
+_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3  # states in the table
 _NAME = "satchel-"
 _COLUMNS = "uid, provider, external_id, conversation_id, attempts, expires_at, created_at"
 _RECORD = f"""
@@ -50,7 +50,7 @@ _RECORD = f"""
     RETURNING {_COLUMNS}
 """
 _IS_DUE = "project_id = :project AND provider = :provider AND expires_at <= :now ORDER BY expires_at, id LIMIT 1"
-# the pause after it doubles from five minutes on, up to a day
+# the pause after a failure doubles, from five minutes up to a day
 _CLAIM = f"""
     UPDATE vector_stores
     SET state = {_LEAVING}, attempts = attempts + 1,
@@ -62,7 +62,7 @@ _CLAIM = f"""
 
 @dataclass(frozen=True, slots=True)
 class VectorStore:
-    """A vector store at a provider, as it is recorded here."""
+    """Record of a vector store at a provider."""
 
     name: str
     provider: str
@@ -75,14 +75,14 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Deleter of stores at a provider; ``remove`` raises an error where it cannot tell that a store is gone."""
+    """Deleter of stores at a provider; ``remove`` raises an error unless the store is certainly gone."""
 
     account: str
     remove: Callable[[VectorStore, IsCancelled], object]
 
 
 class VectorStores(Service):
-    """The vector stores that a project has at providers, or may have; new ones are those of a conversation."""
+    """Log of the vector stores that a project has, or may have, at providers."""
 
     def __init__(self, workplace: Workplace, conversation_id: int | None = None) -> None:
         super().__init__(workplace)
@@ -95,7 +95,7 @@ class VectorStores(Service):
         return self._record(VectorStore(name, provider, None, self._conversation_id, 0, 0, now), _ANNOUNCED)
 
     def made(self, store: VectorStore, external_id: str) -> VectorStore:
-        """Record the provider's name for a store, once known, even of one that was swept before it was there."""
+        """Record the provider's id of a store, even if a sweep came before it was made."""
         return self._record(replace(store, external_id=external_id), _MADE)
 
     def _record(self, store: VectorStore, state: int) -> VectorStore:
@@ -119,18 +119,18 @@ class VectorStores(Service):
         return _store(row)
 
     def deleted(self, store: VectorStore) -> None:
-        """Record that a store is gone at its provider, or was never made."""
+        """Record that a store was deleted or never made."""
         with self._workplace.engine.write() as transaction:
             transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
     def sweep(self, sweeper: Sweeper, is_cancelled: IsCancelled = never) -> list[str]:
-        """Delete at a provider what earlier calls left there, and return why some were not deleted.
+        """Delete stores that earlier calls left at a provider, and return the failures.
 
-        These are tried again after a pause, of five minutes first, then twice as long each time.
+        Failed ones are tried again after a pause of five minutes, which doubles each time.
         """
         failures: list[str] = []
         for _ in range(MAX_SWEPT):
-            # one at a time: what a cancelled sweep did not come to is not kept from the next one
+            # one at a time, so that a cancelled sweep leaves the rest to the next one
             store = self._claim(sweeper.account)
             if store is None:
                 break
@@ -180,7 +180,7 @@ def _tag(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cleaner:
-    """Finds and deletes what is at the provider, for a bounded time; what fails in passing is tried again."""
+    """Finds and deletes stores at the provider within a time limit, with retries."""
 
     client: OpenAIClient
 
@@ -213,14 +213,14 @@ class _Cleaner:
 
     def _delete(self, delete: Callable[[str], Any], number: str) -> None:
         def attempt() -> None:
-            # a page of some proxy is no proof
+            # a 404 page of a proxy proves nothing
             if delete(number).deleted is not True:
                 raise ValueError(f"{number} was not deleted")
 
         try:
             self._do(attempt)
         except AssistantFailed as failure:
-            # what is gone already is what was asked for
+            # already gone, as requested
             if failure.reason != "not_found":
                 raise
 
@@ -241,7 +241,7 @@ def remove_store(
     *,
     is_all_known: bool = False,
 ) -> bool:
-    """Delete a store and its files, and unless all is known what has its name; return whether there was a store."""
+    """Delete a store and its files, and unless ``is_all_known`` those with its name; return whether it existed."""
     total = timing.cleanup + len(files) * _CLEANUP_SECONDS_PER_FILE
     with Wire(timing, is_cancelled, total) as wire, closing(open_client(wire)) as client:
         cleaner = _Cleaner(client)
@@ -255,28 +255,26 @@ def remove_store(
 
 BATCH_FILES = 2_000
 UPLOADS_A_MINUTE = 1_000
-_ACCEPTED = frozenset(
-    ".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split()  # text only, as ours are
-)
-"""The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
+_ACCEPTED = frozenset(".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split())
+"""Endings that the provider accepts; texts with others are uploaded with ``.txt`` after their name."""
 
 _TEXT = "text/plain"
 _TOLD_EVERY = 100
 _NAME_CHARS = 180
 _FILE_LIFE_SECONDS = 7_200
 _INDEXING_SECONDS_PER_FILE = 0.25
-# after these the provider may have done what it was asked for
+# after these the provider may have fulfilled the request
 _UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense", "too_much", "compressed"})
 _NOT_THIS_FILE = frozenset({"refused", "too_long"})
 _FAULTS_OF_FILES = frozenset({"not_taken", "not_indexed"})
 
 
 class HostedStore:
-    """One call's store; a context manager that leaves nothing at the provider.
+    """Vector store of one call; a context manager that leaves nothing at the provider.
 
     Attributes:
-        paths: the paths of its files, by the provider's names for them.
-        dropped: the files that it did not take.
+        paths: paths of its files, by the provider's ids.
+        dropped: files that it did not accept.
     """
 
     def __init__(
@@ -308,15 +306,15 @@ class HostedStore:
         if store is None:
             return
         try:
-            # a caller who cancelled wants nothing left of the call
+            # a cancelled call leaves nothing either
             there_was_one = remove_store(
                 store, self._open_client, self._wire.timing, never, self.paths, is_all_known=is_all_known
             )
             if there_was_one or is_all_known:
-                # a store that may still be in the making stays recorded, for a sweep to look again
+                # a store that may still be in the making stays recorded, for the next sweep
                 self._log.deleted(store)
         except SatchelError as failure:
-            # the answer is worth more; what is left stays recorded
+            # the answer is worth more; stores that remain stay recorded
             self.notes = (
                 f"the vector store {store.external_id or store.name} could not be deleted yet and will be later: "
                 f"{failure.problem}",
@@ -327,15 +325,15 @@ class HostedStore:
         return self._store.external_id if self._store else None
 
     def fill(self, contents: Mapping[str, Content]) -> None:
-        """Make the store with files in it, and wait until they can be searched."""
-        taken: list[tuple[str, bytes, str]] = []
+        """Make the store with the files, and wait until they are searchable."""
+        uploads: list[tuple[str, bytes, str]] = []
         for path, content in sorted(contents.items(), key=lambda one: one[0]):
             raw, kind = (content.media.data, content.media.type) if content.media else (content.text.encode(), _TEXT)
             if raw.strip():
-                taken.append((path, raw, kind))
+                uploads.append((path, raw, kind))
             else:
                 self.dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
-        if not taken:
+        if not uploads:
             return
         self._store = store = self._log.announce(self._provider)
         self._on_progress("making a vector store")
@@ -348,8 +346,8 @@ class HostedStore:
         )
         self._store = replace(store, external_id=external_id)
         self._log.made(store, external_id)
-        for start in range(0, len(taken), UPLOADS_A_MINUTE):
-            self._upload(taken[start : start + UPLOADS_A_MINUTE], _tag(store.name), start, len(taken))
+        for start in range(0, len(uploads), UPLOADS_A_MINUTE):
+            self._upload(uploads[start : start + UPLOADS_A_MINUTE], _tag(store.name), start, len(uploads))
         files = sorted(self.paths, key=self.paths.__getitem__)
         for start in range(0, len(files), BATCH_FILES):
             self._add(external_id, files[start : start + BATCH_FILES])

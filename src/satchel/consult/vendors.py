@@ -1,4 +1,4 @@
-"""The three vendors with protocols of their own: OpenAI, whose search reads the overflow, Anthropic and Google."""
+"""Assistants of OpenAI, with its hosted file search, Anthropic and Google."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _MAX_RESULTS = 20
 _RESULT_TOKENS = 800
-"""What one result of the hosted search takes, as files are cut by default."""
+"""Tokens of one result of the hosted search with default chunks."""
 
 
 class OpenAIResponses(SdkAssistant[OpenAIClient]):
@@ -49,8 +49,8 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     @property
     def sweeper(self) -> Sweeper:
-        """Deleter of the hosted stores that earlier calls with the same key left."""
-        # a sweep with another key would find nothing, and take that for deleted
+        """Deleter of hosted stores that earlier calls with the same key left."""
+        # a sweep with another key would find nothing and count it as deleted
         digest = hashlib.sha256(f"{self._base_url} {self._key}".encode()).hexdigest()
         account = f"openai-{digest[:12]}"
         return Sweeper(account, lambda store, is_over: remove_store(store, self._open, self._timing, is_over))
@@ -197,14 +197,14 @@ class AnthropicClient(StainlessClient):
 
 
 class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
-    """An assistant at Anthropic. Overflow is searched in a store of our own."""
+    """An assistant at Anthropic. Overflow is searched in a local index."""
 
     own_url = ANTHROPIC_URL
     client = AnthropicClient
     unsupported = frozenset({"temperature"})
 
     def _messages(self, ask: Ask) -> list[Any]:
-        # what stands up to here comes again: with the next search, and as the beginning of the next turn
+        # the prefix up to here repeats with the next search and the next turn, so it is cached
         cached = {"type": "text", "text": ask.prompt, "cache_control": {"type": "ephemeral"}}
         now = {"role": "user", "content": [*map(_anthropic_part, ask.media), cached]}
         return [*messages_of(ask.history, _anthropic_part), now]
@@ -264,11 +264,11 @@ def _anthropic_round(final: Any) -> Round:
     calls = [block for block in final.content if block.type == "tool_use"]
     return Round(
         calls=tuple(Call(call.id, call.name, _as_json(call.input)) for call in calls),
-        # thinking goes back as it came, with its signature, or the provider refuses what follows from it
+        # thinking goes back unchanged, with its signature, or the provider refuses the next request
         raw=tuple(
             block.model_dump(mode="json", exclude_none=True)
             for block in final.content
-            # a blank text is given, but not taken
+            # the provider sends blank texts but refuses them
             if block.type != "text" or block.text.strip()
         ),
         is_cut=final.stop_reason in {"max_tokens", "model_context_window_exceeded"},
@@ -282,7 +282,7 @@ def _anthropic_round(final: Any) -> Round:
                 if note.type == "web_search_result_location"
             )
         ),
-        # what comes from the cache whole leaves nothing that is counted as input
+        # input wholly from the cache leaves a count of 0
         input_tokens=sum_of(final.usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
         output_tokens=count_of(final.usage, "output_tokens"),
         notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
@@ -336,7 +336,7 @@ class GeminiClient(SdkClient):
 
 
 class GeminiContents(OwnHistoryAssistant[GeminiClient]):
-    """An assistant at Google. Overflow is searched in a store of our own."""
+    """An assistant at Google. Overflow is searched in a local index."""
 
     own_url = GEMINI_URL
     client = GeminiClient
@@ -389,7 +389,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                         sources = [one.web.uri for one in web.grounding_chunks or () if one.web and one.web.uri]
                         cited |= dict.fromkeys(sources)
                     for part in (candidate.content.parts if candidate.content else None) or ():
-                        # thoughts' signatures go back as they came
+                        # signatures of thoughts go back unchanged
                         parts.append(part)
                         client.wire.check_content(parts=len(parts))
                         if part.function_call is not None:

@@ -1,10 +1,10 @@
-"""One call's connections: cut at once when the call ends, tried again, and limits counted below a vendor's SDK.
+"""Connections of one call: immediate cancellation, retries, and limits enforced below a vendor's SDK.
 
-A vendor's SDK blocks in connecting, sending and reading. A watcher beside it shuts the sockets down, which wakes the
-read with an error; the caller that catches it asks :meth:`Wire.check` what really happened. The sockets become known
-through httpcore's trace extension: https://www.encode.io/httpcore/extensions/#trace
+A vendor's SDK blocks while it connects, sends and reads. A watcher thread shuts the sockets down, which wakes the read
+with an error; the caller that catches it asks :meth:`Wire.check` for the cause. The sockets come from httpcore's trace
+extension: https://www.encode.io/httpcore/extensions/#trace
 
-What no socket is known of cannot be cut: looking up a name, and one attempt to connect, which ends by itself in time.
+Without a socket there is nothing to shut down: a name lookup or a connection attempt runs until its own timeout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ADDRESS_CHARS = 200
 
 
 def public_address(url: str) -> str:
-    """Return what may be shown of an address: scheme, host, port and path, at most 200 characters.
+    """Return the public part of an address: scheme, host, port and path, at most 200 characters.
 
     Format: https://www.rfc-editor.org/rfc/rfc3986#section-3.2
     """
@@ -41,7 +41,7 @@ def public_address(url: str) -> str:
     if parts is not None:
         address = redact(parts[1] + parts[2].rstrip("/")).text
     else:
-        # no address at all: what stands before an @ may still be meant as a password
+        # not an address, but text before an @ may still be a password
         address = "(not a URL)" if "@" in printable else redact(re.split(r"[?#]", printable)[0]).text
     return address if len(address) <= _ADDRESS_CHARS else f"{address[: _ADDRESS_CHARS - 1]}…"
 
@@ -49,27 +49,28 @@ def public_address(url: str) -> str:
 _MIB = 1024 * 1024
 
 _TEXT_BYTES = 8
-"""Of an answer for each token. Prose and code take 3 to 5 in UTF-8, Chinese 4 to 6; long runs of spaces more, for
-which the least limit has room."""
+"""Bytes of an answer per token. Prose and code take 3 to 5 in UTF-8, Chinese 4 to 6; long runs of spaces take more, for
+which the minimum has room."""
 
 _EVENT_BYTES = 16
-"""Of one event for each token: OpenAI's last one repeats the whole answer, where a token of Chinese that is written
-as ``\\uXXXX`` takes 12."""
+"""Bytes of one event per token: OpenAI's last one repeats the whole answer, and a Chinese token written as ``\\uXXXX``
+takes 12."""
 
 _STREAM_BYTES = 512
-"""Of a stream for each token. The events of single tokens take 250 to 350, and 450 at Azure."""
+"""Bytes of a stream per token. Events of single tokens take 250 to 350, and 450 at Azure."""
 
 _STREAM_LINES = 4
-"""Of a stream for each token: an event has two or three. What an SDK gathers for a line, or makes of an event, takes
-hundreds of bytes, so that a stream of empty ones would take far more memory than was sent."""
+"""Lines of a stream per token: an event has two or three. An SDK takes hundreds of bytes for each, so a stream of empty
+ones would take far more memory than was sent."""
 
 _LEAST_BYTES = _MIB
 _LEAST_STREAM_BYTES = 16 * _MIB
 _LEAST_LINES = 20_000
-"""Beside the lines for tokens; enough for a keep-alive of two lines each second for more than two hours."""
+"""Additional lines, enough for a keep-alive of two lines a second for more than two hours."""
 
 _ARGUMENT_CHARS = 65_536
-"""The one tool takes a few words. An SDK parses all arguments again with each piece of them: 1 MiB took minutes."""
+"""Maximum characters of tool arguments, which are a few words. An SDK parses them again with each piece: 1 MiB took
+minutes."""
 
 _BLANKS = (b"\n\n", b"\r\r", b"\r\n\r\n")
 _LONGEST_BLANK = 4
@@ -88,7 +89,7 @@ class Limits:
 
     @classmethod
     def of(cls, output: int = 0) -> Self:
-        """Return the limits of a model that answers with at most so many tokens."""
+        """Return the limits for answers of at most so many tokens."""
         return cls(
             text=max(_LEAST_BYTES, _TEXT_BYTES * output),
             event=max(_LEAST_BYTES, _EVENT_BYTES * output),
@@ -99,7 +100,7 @@ class Limits:
 
 
 def too_much(name: str, what: str) -> AssistantFailed:
-    """Return the error for a provider that sends more than an answer takes."""
+    """Return the error for an answer beyond a limit."""
     return AssistantFailed(
         f"{name} sent {what}, and was cut off",
         "Check the address and the server there; for a model whose answers are that long, configure a higher "
@@ -109,7 +110,7 @@ def too_much(name: str, what: str) -> AssistantFailed:
 
 
 def guard(response: Any, wire: Wire) -> None:
-    """Check the head of a response of httpx, in either of its distributions, and let its body be counted."""
+    """Check the head of a response, of either distribution of httpx, and wrap its body in a counter."""
     wire.is_torn = False
     if response.has_redirect_location:
         _check_redirect(response, wire.name)
@@ -122,7 +123,7 @@ def guard(response: Any, wire: Wire) -> None:
                 "Check the address, and that no proxy on the way compresses: a small answer could unpack to any size",
                 reason="compressed",
             )
-        # the status says enough, and a few packed bytes could become any number
+        # the status suffices, and a few compressed bytes could expand to any number
         del response.headers["content-encoding"]
         body = ()
     is_stream = wire.is_streaming and response.status_code < 300
@@ -137,7 +138,7 @@ def _check_redirect(response: Any, name: str) -> None:
     address, target = response.request.url, response.headers.get("location", "")
     try:
         target = address.join(target)
-        # httpx knows a port that is the scheme's own as none
+        # httpx gives the default port of a scheme as None
         is_same = (target.scheme, target.host, target.port) == (address.scheme, address.host, address.port)
     except Exception:  # noqa: BLE001 -- httpx raises several kinds over an address that is none
         is_same = False
@@ -161,7 +162,7 @@ def _counted(chunks: Iterable[bytes], wire: Wire, *, is_stream: bool) -> Iterato
         lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
         if lines > limits.lines:
             raise too_much(wire.name, f"an answer of more than {limits.lines:,} lines")
-        # an SDK gathers lines up to a blank one, which may be split over two chunks
+        # an SDK buffers lines up to a blank one, whose line ends may be split over two chunks
         data = before + chunk
         end = max(data.rfind(blank) for blank in _BLANKS)
         event = event + len(chunk) if end < 0 else len(data) - end
@@ -200,10 +201,10 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Wire:
-    """The connections of one call; a context manager, used by one thread and those it starts.
+    """Connections of one call, for one thread and those it starts; a context manager.
 
     Attributes:
-        is_streaming: whether what comes is an answer, which may be longer than any other response.
+        is_streaming: whether the response is an answer, which may be longer than any other.
     """
 
     def __init__(
@@ -240,13 +241,13 @@ class Wire:
         self._watcher.join()
 
     def event_hooks(self) -> Mapping[str, list[Callable[..., Any]]]:
-        """Return the ``event_hooks`` that an httpx client needs for its connections to be of this wire."""
+        """Return the ``event_hooks`` that put an httpx client's connections under this wire."""
         return {"request": [self._follow], "response": [lambda response: guard(response, self)]}
 
     def check(self) -> None:
         """Raise an error if the call is over."""
         raise_if_cancelled(self._is_cancelled)
-        if self.left() <= 0:
+        if self.seconds_left() <= 0:
             raise AssistantFailed(
                 f"{self.name} was not done within {self._total:g} seconds",
                 "Ask for less at once, or configure a higher consult.total_seconds",
@@ -254,7 +255,7 @@ class Wire:
             )
 
     def check_content(self, *, parts: int = 0, thoughts: int = 0, arguments: int = 0) -> None:
-        """Raise an error if an answer has too many parts, thoughts or arguments, which SDKs gather next to its text."""
+        """Raise an error if an answer has too many parts, thoughts or arguments, which SDKs buffer next to its text."""
         limits = self.limits
         for count, most, what in (
             (parts, limits.parts, "parts"),
@@ -264,7 +265,7 @@ class Wire:
             if count > most:
                 raise too_much(self.name, f"more than {most:,} {what}")
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return how many seconds are left."""
         return self._until - self.timing.clock()
 
@@ -274,7 +275,7 @@ class Wire:
         if self.timing.sleep is not None:
             self.timing.sleep(seconds)
         else:
-            until = self.timing.clock() + min(seconds, self.left())
+            until = self.timing.clock() + min(seconds, self.seconds_left())
             while (rest := until - self.timing.clock()) > 0 and not self._is_cancelled():
                 self._over.wait(min(rest, _LOOK_SECONDS))
         self.check()
@@ -285,14 +286,14 @@ class Wire:
 
     def _follow(self, request: Any) -> None:
         request.extensions["trace"] = Connecting(self.take, request.url)
-        # here for every SDK alike: one of them would tell the provider to give up after as much
+        # set here for every SDK, since one of them would also send it to the provider as its time limit
         connect, silence = self.timing.connect, self.timing.silence
         request.extensions["timeout"] = {"connect": connect, "pool": connect, "read": silence, "write": silence}
-        # nothing is unpacked: how much comes is known as it comes
+        # no compression, so that the size is known as bytes arrive
         request.headers["accept-encoding"] = "identity"
 
     def take(self, opened: socket.socket) -> None:
-        """Add a socket, to shut down when the call is cut."""
+        """Register a socket, to shut down on cancellation."""
         with self._lock:
             self._sockets.append(opened)
             is_cut = self._is_cut
@@ -301,7 +302,7 @@ class Wire:
 
     def _watch(self) -> None:
         while not self._over.wait(_LOOK_SECONDS):
-            if self._is_cancelled() or self.left() <= 0:
+            if self._is_cancelled() or self.seconds_left() <= 0:
                 with self._lock:
                     self._is_cut = True
                     opened = tuple(self._sockets)
@@ -311,7 +312,7 @@ class Wire:
 
 
 class Connecting:
-    """Trace of one request's connection, perhaps to a proxy, as httpcore reports it."""
+    """Trace of one request's connection, perhaps to a proxy, from httpcore."""
 
     __slots__ = ("_opened", "_spare", "_take", "_target", "proxy")
 
@@ -330,7 +331,7 @@ class Connecting:
             self._opened = info["return_value"].get_extra_info("socket")
             self._take(self._opened)
         elif step == "start_tls.started" and self._opened is not None:
-            # the socket gives up its number to the one that wraps it, which is not known before hands are shaken
+            # the TLS socket takes over the number of this one, and is known only after the handshake
             self._spare = socket.fromfd(self._opened.fileno(), self._opened.family, self._opened.type)
             self._take(self._spare)
         elif step in {"start_tls.complete", "start_tls.failed"}:
@@ -344,16 +345,16 @@ class Connecting:
 
 def _shut(opened: socket.socket) -> None:
     with suppress(OSError):
-        # a TLS socket's own shutdown would take its state from under the thread that reads
+        # a TLS socket's own shutdown would break its state for the reading thread
         socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_ASKED = 0.5, 8.0, 60.0
-"""Seconds to wait after the first failure, after any, and where a provider says how long."""
+"""Limits of the pause in seconds: after the first failure, after any, and on a provider's request."""
 
 
 def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float | None:
-    """Return how many seconds to wait after a failed attempt; None to give up."""
+    """Return the seconds to wait after a failed attempt; None to give up."""
     if attempt >= timing.attempts or not failure.is_passing:
         return None
     half = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2 ** (attempt - 1))) / 2
@@ -362,7 +363,7 @@ def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float
 
 
 def persist(wire: Wire, work: Callable[[], T], may_repeat: Callable[[], bool] = lambda: True) -> T:
-    """Do something with a provider, again if what kept it from succeeding passes."""
+    """Call a provider, with retries after passing failures."""
     attempt = 0
     while True:
         attempt += 1
@@ -370,16 +371,16 @@ def persist(wire: Wire, work: Callable[[], T], may_repeat: Callable[[], bool] = 
         try:
             return work()
         except AssistantFailed as failure:
-            # a connection that we cut looks like one that the provider cut
+            # a connection that was shut down here looks like one that the provider closed
             wire.check()
             pause = pause_after(attempt, failure, wire.timing) if may_repeat() else None
-            if pause is None or pause >= wire.left():
+            if pause is None or pause >= wire.seconds_left():
                 raise
         wire.pause(pause)
 
 
 def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
-    """Read how long a provider asks to wait, in seconds; None where it does not say.
+    """Return the wait in seconds that a provider requests, or None.
 
     Formats: ``retry-after-ms`` in milliseconds, else https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
     """

@@ -139,7 +139,7 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         pass
     from satchel.keep.sessions.caller import COMMAND
-    from satchel.remote.opening import open_anywhere
+    from satchel.remote.where import open_anywhere
 
     satchel = open_anywhere(
         read_only=True,

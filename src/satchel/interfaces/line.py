@@ -51,7 +51,7 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
             None if glimpse is None else count(glimpse, glimpse.project, agent, session, now, lambda: _person(environ))
         )
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
-        from satchel.remote.opening import open_anywhere
+        from satchel.remote.where import open_anywhere
 
         settings = {"store.lock_wait_ms": 0}
         with open_anywhere(read_only=True, environ=environ, settings=settings, migrates=False) as satchel:

@@ -243,8 +243,8 @@ def confirm(transaction: Transaction, project_id: int, number: int, *, unconfirm
     _change(transaction, project_id, number, LIVE, unconfirmed=int(unconfirmed))
 
 
-def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by: Corrector) -> None:
-    end(transaction, project_id, old, f"replaced by {Kind.CONSTRAINT.ref(heir)}", by.agent, by.now)
+def _replace(by: Corrector, old: int, heir: int) -> None:
+    end(by.transaction, by.project_id, old, f"replaced by {Kind.CONSTRAINT.ref(heir)}", by.agent, by.now)
 
 
 def end(

@@ -99,7 +99,7 @@ def add(
     agent: str | None,
     supersedes: str | int | None,
     similar: Callable[[Transaction, int, int | None], tuple[str, ...]],
-    end: Callable[[Transaction, int, int, int, log.Corrector], None],
+    end: Callable[[log.Corrector, int, int], None],
     own: Callable[[Transaction, int, Actor, int | None, int], tuple[dict[str, object], tuple[str, ...]]] | None = None,
 ) -> Record:
     """Add an item of a kind with corrections, and replace another; ``own`` returns further columns and notes."""
@@ -108,17 +108,16 @@ def add(
     similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
     with projects.writing(workplace) as (transaction, project, now):
         actor = acting(transaction, workplace, project.id, agent, now)
-        corrector = log.Corrector(
-            actor.number, actor.session, persons_gate(transaction, workplace, project.id, agent, now), now
-        )
+        gate = persons_gate(transaction, workplace, project.id, agent, now)
+        corrector = log.Corrector(transaction, project.id, actor.number, actor.session, gate, now)
         if old is not None:
-            log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
+            log.check_replaceable(corrector, (kind.kind, old))
         columns, own_notes = ({}, ()) if own is None else own(transaction, project.id, actor, old, now)
         notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, [] if old is None else [old]), *similar_notes)
         record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes, **columns)
         if old is not None:
-            end(transaction, project.id, old, record.id, corrector)
-            log.record(transaction, project.id, log.SUPERSEDED, (kind.kind, old), corrector, heir=record.id)
+            end(corrector, old, record.id)
+            log.record(corrector, log.SUPERSEDED, (kind.kind, old), heir=record.id)
     return record
 
 

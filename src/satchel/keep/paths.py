@@ -56,15 +56,19 @@ def overlap(path: str, other: str) -> bool:
     return covers(path, other) or covers(other, path)
 
 
+def all_covering(path: str) -> list[str]:
+    """Return the paths that cover a path: everything, itself, and the folders that it is in or names."""
+    name = path.removesuffix(EVERYTHING).rstrip("/") if is_folder(path) else path
+    steps = name.split("/")
+    return [EVERYTHING, name, *("/".join(steps[:depth]) + _IN_FOLDER for depth in range(1, len(steps) + 1))]
+
+
 def overlapping(paths: Iterable[str], column: str) -> tuple[list[str], dict[str, object]]:
     """Return conditions, each one search of an index by bytes, that a stored path overlaps one of some paths."""
     exact: dict[str, None] = {}
     folders: list[str] = []
     for path in paths:
-        name = path.removesuffix(EVERYTHING).rstrip("/") if is_folder(path) else path
-        steps = name.split("/")
-        above = ["/".join(steps[:depth]) + _IN_FOLDER for depth in range(1, len(steps) + 1)]
-        exact |= dict.fromkeys([EVERYTHING, name, *above])
+        exact |= dict.fromkeys(all_covering(path))
         if is_folder(path):
             folders.append(path)
     values: dict[str, object] = {f"path{place}": path for place, path in enumerate(exact)}

@@ -274,9 +274,7 @@ class Strategies(Service):
             agent=agent,
             supersedes=supersedes,
             similar=partial(_notes_on_similar, insight=new.values["insight"], topic=new.values["topic"]),
-            end=lambda transaction, project, old, heir, _: replacing.mark(
-                transaction, project, Kind.STRATEGY, [old], heir
-            ),
+            end=lambda by, old, heir: replacing.mark(by.transaction, by.project_id, Kind.STRATEGY, [old], heir),
         )
 
     def find(self, **filters: Unpack[StrategyFilters]) -> KeptPage[Strategy]:

@@ -6,19 +6,19 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from satchel import __version__
 from satchel.base import processes, wire
 from satchel.base.errors import AnswerLost, Busy, Interrupted, InvalidInput, SatchelError, Unreachable
-from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
-from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.remote.connection import Connection, Lost, Reply, Untaken, error_in, plain
-from satchel.remote.facts import Fact, Facts, Surroundings
+from satchel.remote.facts import Fact, Facts
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
@@ -61,35 +61,33 @@ _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, 
 """What a server needs of the environment, to tell which session a call belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The context of a program's calls."""
-
-    here: Surroundings
-    project: str | None
-    run: str | None
-    agent: str | None
-    read_only: bool
-    settings: tuple[tuple[str, Any], ...] = ()
-    seconds: float | None = None
-
-
 class Calls:
     """The calls of one opened Satchel to its server. Thread-safe.
 
-    Attributes:
-        kept: how many calls were saved.
+    Args:
+        settings: values of configuration keys that go before the server's.
+        seconds: how long each call may take, without retries; None is the default, with them.
     """
 
-    def __init__(self, connection: Connection, standing: Standing, caller: Caller | None) -> None:
-        self._connection = connection
-        self._standing = standing
-        self._caller = caller
+    def __init__(
+        self,
+        connection: Connection,
+        workplace: Workplace,
+        *,
+        read_only: bool,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        seconds: float | None = None,
+    ) -> None:
+        self.connection = connection
+        self._workplace = workplace
+        self._caller = workplace.caller
+        self._read_only = read_only
+        self._settings = settings
+        self._seconds = seconds
         self._identity = os.urandom(16).hex()
         self._side = threading.local()
-        self._facts = Facts(standing.here, caller)
+        self._facts = Facts(workplace)
         self._has_compared = False
-        self.kept = 0
 
     def call(
         self,
@@ -102,7 +100,7 @@ class Calls:
     ) -> Any:
         """Call a service method or an operation, and return its answer."""
         named.pop("progress", None)  # a server does not report progress
-        deadline = time.monotonic() + (self._standing.seconds or SECONDS)
+        deadline = time.monotonic() + (self._seconds or SECONDS)
         request: dict[str, Any] = {
             "wire": wire.VERSION,
             "version": __version__,
@@ -110,7 +108,7 @@ class Calls:
             "named": packed(named),
             "standing": self._standing_fields(),
             "caller": self._caller_fields(),
-            "settings": dict(self._standing.settings),
+            "settings": dict(self._settings),
             "facts": self._facts.of_caller(),
         }
         if self._is_start(name, arguments, cites=cites):
@@ -135,24 +133,12 @@ class Calls:
         half = (time.monotonic() + deadline) / 2
         return self._facts.compared(unpacked(recorded.get("answer")), lambda: time.monotonic() > half)
 
-    @property
-    def where(self) -> str:
-        """A description of the server."""
-        return f"that of the server {self._connection.url}"
-
-    @property
-    def token_id(self) -> str:
-        return self._connection.token_id
-
     def take_side(self, name: str) -> Any:
         """Return and clear the ``notice`` or ``receipt`` of this thread's last answer."""
         return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
-    def close(self) -> None:
-        self._connection.close()
-
     def _answer_of(self, fields: dict[str, Any]) -> Any:
-        self.kept += bool(fields.get("kept"))
+        self.connection.kept += bool(fields.get("kept"))
         self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
         if self._caller is not None and isinstance(fields.get("notes"), str):
             self._caller.notes.append(fields["notes"])
@@ -167,7 +153,7 @@ class Calls:
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
         lost: str | None = None
-        pauses = iter(_PAUSES if self._standing.seconds is None else ())
+        pauses = iter(_PAUSES if self._seconds is None else ())
         while True:
             body = json.dumps({**request, **({} if lost is None else {"again": True})}, separators=(",", ":")).encode()
             try:
@@ -186,13 +172,12 @@ class Calls:
             pause = next(pauses, None)
             if pause is None or time.monotonic() + pause >= deadline:
                 raise _unknown(lost)
-            if (getattr(self._side, "stop", None) or threading.Event()).wait(pause):
-                self._side.stop = None
+            if self.connection.pause(pause):
                 raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
 
     def _post(self, name: str, body: bytes, seconds: float, lost: str | None) -> Reply:
         try:
-            return self._connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds)
+            return self.connection.post(f"/api/{name}", body, CONTENT_TYPE, seconds)
         except Unreachable:
             raise
         except SatchelError as error:
@@ -200,28 +185,17 @@ class Calls:
                 raise
             raise _unknown(f"{lost}; then the server said: {error.problem}") from None
 
-    def interrupter(self) -> Callable[[], None]:
-        """Return a function that cancels the current or next call of the calling thread."""
-        stop = self._side.stop = threading.Event()
-        interrupt = self._connection.interrupter()
-
-        def end() -> None:
-            stop.set()
-            interrupt()
-
-        return end
-
     def _standing_fields(self) -> dict[str, Any]:
-        standing, here = self._standing, self._standing.here
+        work = self._workplace
         return {
-            "project": standing.project,
-            "run": standing.run,
-            "agent": standing.agent,
-            "read_only": standing.read_only,
-            "root": here.root,
-            "has_files": here.files_root is not None,
-            "worktree": here.worktree,
-            "host": here.host,
+            "project": work.project_name,
+            "run": work.run_id,
+            "agent": work.agent,
+            "read_only": self._read_only,
+            "root": work.root,
+            "has_files": work.files_root is not None,
+            "worktree": work.worktree,
+            "host": os.uname().nodename.replace(":", "-"),  # others see a worktree by host and path
             "machine": processes.machine(),
         }
 

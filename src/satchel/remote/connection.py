@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -87,7 +86,11 @@ class Untaken(Unreachable):
 
 
 class Connection:
-    """Connections to one server. Thread-safe."""
+    """Connections to one server. Thread-safe.
+
+    Attributes:
+        kept: how many calls were saved.
+    """
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
@@ -96,6 +99,8 @@ class Connection:
         self._token = token
         self._idle: list[socket.socket] = []
         self._of_threads: dict[int, socket.socket] = {}
+        self._stops: dict[int, threading.Event] = {}
+        self.kept = 0
 
     @property
     def token_id(self) -> str:
@@ -128,18 +133,30 @@ class Connection:
                 sock.close()
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that aborts the current request of the calling thread."""
-        return partial(self._interrupt, threading.get_ident())
+        """Return a function that cancels the current or next call of the calling thread."""
+        thread = threading.get_ident()
+        stop = self._stops[thread] = threading.Event()
+
+        def interrupt() -> None:
+            stop.set()
+            sock = self._of_threads.get(thread)
+            if sock is not None:
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+        return interrupt
+
+    def pause(self, seconds: float) -> bool:
+        """Wait, and return whether the call was cancelled."""
+        thread = threading.get_ident()
+        is_cancelled = self._stops.get(thread, threading.Event()).wait(seconds)
+        if is_cancelled:
+            del self._stops[thread]
+        return is_cancelled
 
     def close(self) -> None:
         while (sock := self._take_idle()) is not None:
             sock.close()
-
-    def _interrupt(self, thread: int) -> None:
-        sock = self._of_threads.get(thread)
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
 
     def _take_idle(self) -> socket.socket | None:
         with suppress(IndexError):

@@ -14,12 +14,11 @@ from satchel.base.errors import InvalidInput, Refused, SatchelError, system_erro
 from satchel.base.file_checks import is_inside
 from satchel.base.git_files import read_head
 from satchel.base.machine import telling
-from satchel.base.project_paths import canonical_path, ignores_letter_case
-from satchel.base.records import NamedTuple
+from satchel.base.project_paths import canonical_path
 from satchel.base.text import check_name
 from satchel.base.wire import error_fields, packed, unpacked
 from satchel.keep.names import check_file
-from satchel.keep.sessions.caller import Caller
+from satchel.keep.projects import Workplace
 
 Fact = list[Any]
 """The name of a function, the arguments that distinguish its answers, and its ``answer`` or ``error``."""
@@ -30,28 +29,12 @@ _KEPT_SECONDS = 5.0
 _MOST = 500
 
 
-class Surroundings(NamedTuple):
-    """The location of a caller.
-
-    Attributes:
-        root, files_root, worktree: as in :class:`satchel.keep.projects.Workplace`.
-        host: the name of its machine; others see a worktree of it by that name and its path.
-        max_content_bytes: as in the workplace.
-    """
-
-    root: str | None
-    files_root: str | None
-    worktree: str | None
-    host: str
-    max_content_bytes: int
-
-
 class Facts:
     """The facts of one caller. Thread-safe."""
 
-    def __init__(self, here: Surroundings, caller: Caller | None) -> None:
+    def __init__(self, here: Workplace) -> None:
         self._here = here
-        self._caller = caller
+        self._caller = here.caller
         self._kept: tuple[int, float, list[Fact]] = 0, 0.0, []
         self._recorded: list[processes.Process] = []
 
@@ -59,7 +42,7 @@ class Facts:
         """Return the facts for every call: the program's processes, and its checkout."""
         root = self._here.files_root
         head = [] if self._caller is None else [fact(read_head, root)]
-        return [*self._of_processes(), *head, *([] if root is None else [fact(ignores_letter_case, root)])]
+        return [*self._of_processes(), *head]
 
     def _of_processes(self) -> list[Fact]:
         process, until, facts = self._kept
@@ -85,9 +68,9 @@ class Facts:
 
     def of_edits(self, folder: str, edits: Iterable[tuple[str, str]]) -> Iterator[Fact]:
         """Yield the facts about the files that a client's tool edits."""
-        from satchel.keep.files.places import Tree, edited_file
+        from satchel.keep.files.places import edited_file, tree_of
 
-        tree = Tree(*self._here[:3])
+        tree = tree_of(self._here)
         for path, _change in edits:
             yield from _with_disk(tree, fact(edited_file, tree, folder, path))
 
@@ -145,38 +128,32 @@ def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
         yield fact(look_at, tree, place)
 
 
-def _claimed(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
-    from satchel.keep.files.places import MAX_COUNTED, Tree, count_files, place_named
+def _claimed(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.files.places import place_named, tree_of
 
-    tree, counted, value = Tree(*here[:3]), 0, arguments[name]
+    tree, value = tree_of(here), arguments[name]
     is_list = isinstance(value, (list, tuple))
     texts = value if is_list else list(value) if isinstance(value, dict) else [value]
     for number, text in enumerate(texts[:_MOST]):
         field = f"{name}[{number}]" if is_list else name
         with suppress(InvalidInput):  # the server reports it too
-            one = fact(place_named, tree, check_name(text, field), field)
-            yield from _with_disk(tree, one)
-            place = _answer(one)
-            if place is not None and place.is_folder and counted < MAX_COUNTED:
-                count = fact(count_files, tree, place)
-                counted += _answer(count) or 0
-                yield count
+            yield from _with_disk(tree, fact(place_named, tree, check_name(text, field), field))
 
 
-def _file(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
-    from satchel.keep.files.places import Tree, file_named
+def _file(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.files.places import file_named, tree_of
 
     with suppress(InvalidInput):  # as above
-        yield fact(file_named, Tree(*here[:3]), check_name(arguments[name], name), name)
+        yield fact(file_named, tree_of(here), check_name(arguments[name], name), name)
 
 
-def _lines(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+def _lines(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.paths import check_lines
 
     yield fact(check_lines, arguments[name], here.files_root, name)
 
 
-def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+def _cited(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.citations import cited_in, is_missing
 
     (one,) = _lines(here, name, arguments)
@@ -190,7 +167,7 @@ def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Itera
             yield fact(is_missing, here.files_root, path)
 
 
-def _opened(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+def _opened(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.paths import FILE_REF
 
     value = arguments[name]
@@ -205,7 +182,7 @@ def _opened(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iter
                 yield from _claimed(here, "files", {"files": [path]})
 
 
-def _package(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+def _package(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.packages.contents import check_saved
 
     yield from _path(here, name, arguments)
@@ -214,11 +191,11 @@ def _package(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Ite
         yield fact(check_saved, path, here.files_root, here.max_content_bytes)
 
 
-def _path(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+def _path(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     yield fact(canonical_path, arguments[name], here.files_root, name)
 
 
-OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Iterator[Fact]]] = {
+OF_PARAMETERS: Mapping[str, Callable[[Workplace, str, Mapping[str, Any]], Iterator[Fact]]] = {
     "claimed": _claimed,
     "file": _file,
     "lines": _lines,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,13 +15,11 @@ from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import FILE_NAME as STORE_NAME
 from satchel.base.paths import FOLDER_NAME, StorePlace, locate_store
 from satchel.base.records import replace
-from satchel.base.text import check_name
-from satchel.client import Satchel, as_caller, check_default_run, open_satchel
+from satchel.client import Satchel, as_caller, check_default_run, name_from, open_satchel
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import HOOK, Caller
-from satchel.remote.calls import NOTHING, RECORD, SERVED, TIMED, Calls, Standing
+from satchel.remote.calls import NOTHING, RECORD, SERVED, TIMED, Calls
 from satchel.remote.connection import Connection
-from satchel.remote.facts import Surroundings
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.records import Briefing
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 _SERVICES = (
     *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
     *("runs", "sessions", "agents", "finding", "corrections", "items", "settling", "housekeeping"),
-    *("moving", "shared", "importing"),
+    *("moving", "shared"),
 )
 
 
@@ -97,19 +94,15 @@ class _Engine:
 
     folder = None
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self.location = calls.where
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.location = f"that of the server {connection.url}"
+        self.interrupter = connection.interrupter
+        self.close = connection.close
 
     @property
     def commits(self) -> int:
-        return self._calls.kept
-
-    def interrupter(self) -> Callable[[], None]:
-        return self._calls.interrupter()
-
-    def close(self) -> None:
-        self._calls.close()
+        return self._connection.kept
 
     @property
     def upkeep(self) -> Never:
@@ -123,9 +116,9 @@ class _Engine:
     exists = state = probe = of_project = look = write = watch = without_deadline = check_files = check_again = read
 
 
-def engine_of(calls: Calls) -> Engine:
+def engine_of(connection: Connection) -> Engine:
     """Return a stand-in for the engine of a server's store."""
-    return _Engine(calls)
+    return _Engine(connection)
 
 
 def _keepers(calls: Calls) -> tuple[Any, Any, Any]:
@@ -164,7 +157,7 @@ class RemoteSatchel(Satchel):
         self._local = open_satchel(
             folder / "consultations.db", "consultations", work.agent, cwd=work.files_root, environ=self.environ
         )
-        workplace = replace(self._local.workplace, owner=f"token:{self._calls.token_id}", caller=None)
+        workplace = replace(self._local.workplace, owner=f"token:{self._calls.connection.token_id}", caller=None)
         return Consulting(
             workplace, self.config, self.brief, lambda: AnswerKeeper(*_keepers(self._calls)), self.environ
         )
@@ -195,41 +188,32 @@ def open_server(
     place = _place_of(folder, environ)
     config = load_config(place.folder, environ, settings, user_file=config_folder() / FILE_NAME, root=place.root)
 
-    def named(value: str | None, variable: str, field: str) -> str | None:
-        value = value if value is not None else environ.get(variable) or None
-        return None if value is None else check_name(value, field)
-
-    most = config.context_max_content_kib * 1024
-    host = os.uname().nodename.replace(":", "-")
-    here = Surroundings(_text(place.root), _text(place.files_root), _text(place.worktree), host, most)
     acting = as_caller(caller, environ)
-    standing = Standing(
-        here,
-        named(project, "SATCHEL_PROJECT", "project") or config.project_name,
-        check_default_run(named(run, "SATCHEL_RUN", "run_id")),
-        named(agent, "SATCHEL_AGENT", "agent"),
-        read_only,
-        tuple(
-            (one.key.name, one.value)
+    connection = Connection(server.url, server.token)
+    workplace = Workplace(
+        engine=engine_of(connection),
+        clock=system_clock,
+        project_name=name_from(project, environ, "SATCHEL_PROJECT", "project") or config.project_name,
+        suggested_name=place.suggested_name,
+        root=_text(place.root),
+        files_root=_text(place.files_root),
+        run_id=check_default_run(name_from(run, environ, "SATCHEL_RUN", "run_id")),
+        agent=name_from(agent, environ, "SATCHEL_AGENT", "agent"),
+        max_content_bytes=config.context_max_content_kib * 1024,
+        max_per_loop=None,
+        worktree=_text(place.worktree),
+        caller=acting,
+    )
+    calls = Calls(
+        connection,
+        workplace,
+        read_only=read_only,
+        settings={
+            one.key.name: one.value
             for one in config.settings
             if one.key.name.startswith(_SENT) and one.value is not None
-        ),
-        (config.hooks_deadline_ms or _HOOK_MS) / 1_000 if acting is not None and acting.kind == HOOK else None,
-    )
-    calls = Calls(Connection(server.url, server.token), standing, acting)
-    workplace = Workplace(
-        engine=engine_of(calls),
-        clock=system_clock,
-        project_name=standing.project,
-        suggested_name=place.suggested_name,
-        root=here.root,
-        files_root=here.files_root,
-        run_id=standing.run,
-        agent=standing.agent,
-        max_content_bytes=most,
-        max_per_loop=None,
-        worktree=here.worktree,
-        caller=acting,
+        },
+        seconds=(config.hooks_deadline_ms or _HOOK_MS) / 1_000 if acting is not None and acting.kind == HOOK else None,
     )
     return RemoteSatchel(calls, workplace, place, config, environ)
 

@@ -1,4 +1,4 @@
-"""The server for a folder, if any: from the environment, else from the user's own configuration.
+"""The server for a folder, from the environment or else the user's own configuration; opening a Satchel on it or here.
 
 A project's file cannot name one, since it may have come with a clone.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_path
@@ -17,6 +16,10 @@ TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+    from typing import Any
+
+    from satchel.client import Satchel
+    from satchel.keep.sessions.caller import Caller
 
 URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
 """The environment variables that go before the user's file."""
@@ -26,14 +29,12 @@ LOCAL = "local"
 
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
-_MOST_TOKEN_BYTES = 4_096
 _MOST_URL_CHARS = 200
 # compiled on use: hooks without a server need none
 _PRINTABLE = r"[!-~]{8,500}"
 _WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"
 _HOST = r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]*:[0-9a-f:.]*"
 _LOOPBACK = r"localhost|127(\.\d{1,3}){3}|::1"
-_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,41 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
     )
 
 
+def open_anywhere(
+    db: str | os.PathLike[str] | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    run: str | None = None,
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    read_only: bool = False,
+    settings: Mapping[str, object] | None = None,
+    caller: str | Caller | None = None,
+    **more: Any,
+) -> Satchel:
+    """Open the store of a folder: that of its server if one is configured, else the local one.
+
+    A store named by ``db`` takes precedence.
+    """
+    from pathlib import Path
+
+    from satchel.base.folders import current_folder
+    from satchel.client import open_satchel
+
+    environ = os.environ if environ is None else environ
+    if db is None:
+        folder = Path(cwd) if cwd is not None else current_folder()
+        server = server_for(environ, folder)
+        if server is not None:
+            from satchel.remote.service import open_server  # slow to import, mostly because of HTTP
+
+            return open_server(server, folder, environ, project, agent, run, read_only, settings, caller)
+    return open_satchel(
+        db, project, agent, run, cwd=cwd, environ=environ, read_only=read_only, settings=settings, caller=caller, **more
+    )
+
+
 def configured_for(folder: Path) -> Configured:
     """Return the server settings in the user's file for a folder; only their types are checked."""
     from pathlib import Path
@@ -144,30 +180,18 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
     """Return the address of a server, without a slash or ``/mcp`` at its end."""
     from urllib.parse import urlsplit
 
-    right = "Give it as in https://satchel.example.org"
+    right = f"Give it as in https://satchel.example.org; the token goes in {TOKEN}"
     text = text.strip()
+    if "@" in text or "?" in text or "#" in text:  # not repeated: it may hold a password
+        raise InvalidInput("the server's address has a user, a password, a query or a fragment", right)
     shown = repr(text[:80])
-    if (
-        len(text) > _MOST_URL_CHARS
-        or not text.isascii()
-        or not re.fullmatch(r"[!-~]+", text)
-        or set(text) & set("\\<>{}")
-    ):
-        raise InvalidInput(f"the server's address {shown} is too long or holds what an address must not", right)
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError as error:
         raise InvalidInput(f"the server's address {shown} is none ({error})", right) from error
-    if parts.username is not None or parts.password is not None:
-        # the part before the @ is not repeated: it may be a password
-        raise InvalidInput(
-            "the server's address holds a user or password", f"Give it without; the token goes in {TOKEN}"
-        )
-    if parts.scheme not in {"https", "http"} or not host:
-        raise InvalidInput(f"the server's address {shown} does not begin with https:// and a host", right)
-    if "?" in text or "#" in text:
-        raise InvalidInput("the server's address has a query or a fragment", "Leave out what follows ? or #")
+    if len(text) > _MOST_URL_CHARS or not re.fullmatch(r"https?://[!-~]+", text) or set(text) & set("\\<>{}"):
+        raise InvalidInput(f"the server's address {shown} is not https:// and a host", right)
     if port == 0 or not re.fullmatch(_HOST, host):
         raise InvalidInput(f"the server's address {shown} names no host or port that can be asked", right)
     if parts.scheme == "http" and not insecure and not re.fullmatch(_LOOPBACK, host):
@@ -192,28 +216,11 @@ def checked_token(text: str, source: str) -> str:
 
 def read_token(name: str) -> str:
     """Return the token in a file, which must be readable only by its owner."""
-    path = token_path(name)
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InvalidInput(
-            f"the file of the server's token, {path}, cannot be read ({error.strerror})",
-            f"Run `satchel setup --url URL --token -`, which writes it, or set {TOKEN}",
-        ) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(f"the file of the server's token, {path}, is no regular file", "Put a file in its place")
-        from satchel.base.file_checks import my_users
+    from satchel.base.file_checks import read_secret
 
-        if status.st_uid not in {0, *my_users()}:
-            raise Refused(f"the file of the server's token, {path}, is another user's", "Make one of your own")
-        if status.st_mode & _BY_OTHERS:
-            raise Refused(
-                f"others can read or change the file of the server's token, {path}", f"Run `chmod 600 {path}`"
-            )
-        content = stream.read(_MOST_TOKEN_BYTES)
-    return checked_token(content.decode("ascii", "replace"), str(path))
+    path = token_path(name)
+    remedy = f"Run `satchel setup --url URL --token -`, which writes it, or set {TOKEN}"
+    return checked_token(read_secret(path, "the server's token", remedy), str(path))
 
 
 def token_path(name: str) -> Path:

@@ -27,7 +27,7 @@ def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
 KINDS = set(
     "stuck blocked message waiting refusal overtaken draft rule rules verdict error shared hook proposal".split()
 )
-ACTIONS = set("answer read release end_run decide accept reject solve see".split())
+ACTIONS = set("answer read release decide accept reject solve see".split())
 
 
 def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:

@@ -26,7 +26,7 @@ TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock th
 
 def test_nothing_needs_anybody_where_nothing_was_written(satchel: Satchel) -> None:
     found = satchel.room.needs()
-    assert (found.person, found.items, found.total, found.quiet_since_at) == ("human", (), 0, None)
+    assert (found.person, found.items, found.total) == ("human", (), 0)
 
 
 def test_an_agent_that_is_stuck_needs_a_person_until_it_goes_on(clients: Clients) -> None:

@@ -1,4 +1,4 @@
-"""What a person looks up: threads, what became of items and of fixes."""
+"""What a person looks up: a thread, what became of items and of fixes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from satchel import Satchel
 
 if TYPE_CHECKING:
     from conftest import ManualClock
-
-
-def test_before_anything_is_written_there_is_nothing(satchel: Satchel) -> None:
-    assert satchel.room.threads().items == ()
 
 
 def test_an_error_has_what_agents_reported_about_its_solutions(satchel: Satchel, clock: ManualClock) -> None:
@@ -24,29 +20,14 @@ def test_an_error_has_what_agents_reported_about_its_solutions(satchel: Satchel,
     assert [(one.agent, one.helped) for one in words] == [("c", True), ("b", True)]
 
 
-def test_threads_are_paged_by_their_latest_message(satchel: Satchel) -> None:
-    first, second, third = (satchel.messages.send(f"number {one}", to="b", agent="a") for one in range(3))
-    satchel.messages.send("an answer", reply_to=first.ref, agent="b")
-    page = satchel.room.threads(limit=2)
-    assert [one.thread for one in page.items] == [first.ref, third.ref]
-    assert [one.total for one in page.items] == [2, 1]
-    page = satchel.room.threads(limit=2, before=page.before)
-    assert ([one.thread for one in page.items], page.before) == ([second.ref], None)
-    assert satchel.room.threads(agent="nobody").items == ()
-
-
-def test_answers_stand_behind_what_they_answer(satchel: Satchel) -> None:
-    asked = satchel.messages.send("?", to="b", agent="a")
-    first = satchel.messages.send("one", reply_to=asked.ref, agent="b")
-    second = satchel.messages.send("two", reply_to=asked.ref, agent="b")
-    below = satchel.messages.send("of one", reply_to=first.ref, agent="a")
-    thread = satchel.room.thread(second.ref)
-    assert [(one.depth, one.message.ref) for one in thread.messages] == [
-        (0, asked.ref),
-        (1, first.ref),
-        (2, below.ref),
-        (1, second.ref),
-    ]
+def test_a_message_has_its_whole_thread_in_order(satchel: Satchel) -> None:
+    first = satchel.messages.send("?", to="b", agent="a")
+    answer = satchel.messages.send("one", reply_to=first.ref, agent="b")
+    below = satchel.messages.send("of one", reply_to=answer.ref, agent="a")
+    satchel.messages.send("another", to="b", agent="a")
+    thread = satchel.room.thread(answer.ref)
+    assert (thread.thread, thread.total) == (first.ref, 3)
+    assert [one.ref for one in thread.messages] == [first.ref, answer.ref, below.ref]
 
 
 def test_a_package_names_what_it_replaces(satchel: Satchel) -> None:

@@ -179,7 +179,7 @@ def test_an_action_in_their_own_name_that_was_undone_says_so_and_the_undo_is_no_
         own = satchel.room.since(ANN).own
         assert own[0].action == "done"
         clock.advance(1_000)
-        satchel.corrections.undo_change()
+        satchel.corrections.undo()
         assert [(one.action, one.text) for one in satchel.room.since(ANN).own] == [
             ("undone", own[0].text),
             *[(one.action, one.text) for one in own[1:]],
@@ -193,7 +193,7 @@ def test_what_a_person_took_back_of_their_own_is_not_called_restored(
     satchel = open_in(project, environ={"SATCHEL_PERSON": "ann"}, caller=COMMAND, agent=ANN)
     rule = satchel.constraints.add("no floats", agent=ANN).ref
     clock.advance(1_000)
-    satchel.corrections.undo_change()
+    satchel.corrections.undo()
     assert [one.text for one in satchel.room.since(ANN).own] == [f"took back a change of {rule}"]
 
 

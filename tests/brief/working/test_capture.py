@@ -105,7 +105,7 @@ def test_an_agent_cannot_undo_a_rule_that_a_person_stated_and_confirmed(begin: B
     ref = ann.constraints.add(STORED, stated_by="user", agent="dev").ref
     person.corrections.confirm(ref)
     with pytest.raises(Refused):
-        ann.corrections.undo_change(agent="dev")
+        ann.corrections.undo(agent="dev")
     assert [one.ref for one in ann.constraints.find().items] == [ref]
 
 

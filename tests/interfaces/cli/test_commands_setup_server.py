@@ -365,7 +365,7 @@ def test_doctor_and_config_name_the_server_and_of_its_token_the_id(cli: Cli, hom
     assert json.loads(cli("setup", "--check", "--json")[1])["server"]["token"] == ID
     tokens(home)[0].chmod(0o644)
     assert cli("setup", "--check")[0] == 3
-    assert "warning server: others can read or change the file of the server's token" in cli("doctor")[1]
+    assert f"warning server: {tokens(home)[0]} holds the server's token, and others can read it" in cli("doctor")[1]
 
 
 def test_a_token_that_is_none_is_not_written(cli: Cli, home: Path) -> None:

@@ -16,6 +16,7 @@ import apsw
 import pytest
 
 from event_listening import Book, EventServer, Message, Writer, access, items
+from satchel.interfaces.http import followers
 from satchel.interfaces.http.followers import Watcher
 from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.keep import following
@@ -228,8 +229,10 @@ def test_a_listener_that_reads_nothing_is_cut_and_the_others_go_on(serve: Serve,
             pass  # what had been sent, and then the end of the connection
 
 
-def test_more_at_once_than_may_wait_is_read_from_the_store(serve: Serve, writer: Writer) -> None:
-    server = serve(queue=3)
+def test_more_at_once_than_a_page_is_told_in_several(
+    server: EventServer, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followers, "PAGE", 3)
     with server.listen() as stream:
         for number in range(30):
             writer.begin("entries", "write", "discovery", f"note {number}")

@@ -15,7 +15,7 @@ from typing import cast
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.stdio import serve_stdio
@@ -95,11 +95,11 @@ def _state(values: Mapping[str, str]) -> str:
     return f"state of {values['run_id']}"
 
 
-def _broken() -> str:
+def _broken(_values: Mapping[str, str]) -> str:
     raise RuntimeError("the password is hunter2")
 
 
-def _no_text() -> str:
+def _no_text(_values: Mapping[str, str]) -> str:
     return cast("str", b"bytes")
 
 
@@ -118,15 +118,15 @@ def make_server(folder: Path) -> Server[Path]:
     return Server(
         "served",
         "1.2.3",
-        folder,
+        lambda: folder,
         Registry(tools),
         instructions="Only for tests.",
         resources=[
-            Resource("test://hello", "hello", "A greeting.", "text/plain", lambda: "hello"),
-            Resource("test://broken", "broken", "A fault.", "text/plain", _broken),
-            Resource("test://no-text", "no-text", "Bytes.", "text/plain", _no_text),
+            Resource("test://hello", "hello", "A greeting.", lambda _values: "hello"),
+            Resource("test://broken", "broken", "A fault.", _broken),
+            Resource("test://no-text", "no-text", "Bytes.", _no_text),
+            Resource("test://runs/{run_id}/state", "state", "A run's state.", _state),
         ],
-        templates=[ResourceTemplate("test://runs/{run_id}/state", "state", "A run's state.", "text/markdown", _state)],
         prompts=[
             Prompt(
                 "review",

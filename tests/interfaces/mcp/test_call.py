@@ -24,21 +24,21 @@ class Client:
 @in_one_test("token", ["t", "", 0, 7])
 def test_progress_carries_the_token(token: str | int) -> None:
     client = Client()
-    Call(None, {"progressToken": token}, client.notify).progress(1)
+    Call(lambda: None, {"progressToken": token}, client.notify).progress(1)
     assert client.told == [{"progressToken": token, "progress": 1}]
 
 
 @in_one_test("token", [None, True, 1.5, ["t"]])
 def test_without_a_usable_token_no_progress_is_sent(token: object) -> None:
     client = Client()
-    Call(None, {"progressToken": token}, client.notify).progress(1)
+    Call(lambda: None, {"progressToken": token}, client.notify).progress(1)
     assert client.told == []
 
 
 @pytest.mark.parametrize("end", ["cancel", "finish"])
 def test_no_progress_is_sent_once_the_call_is_over(end: str) -> None:
     client = Client()
-    call = Call(None, {"progressToken": 1}, client.notify)
+    call = Call(lambda: None, {"progressToken": 1}, client.notify)
     getattr(call, end)()
     call.progress(1)
     assert client.told == []
@@ -46,24 +46,23 @@ def test_no_progress_is_sent_once_the_call_is_over(end: str) -> None:
 
 def test_progress_that_does_not_increase_is_not_sent() -> None:
     client = Client()
-    call = Call(None, {"progressToken": 1}, client.notify)
+    call = Call(lambda: None, {"progressToken": 1}, client.notify)
     for done in (0, 2, 2, 1, float("nan"), 3):
         call.progress(done)
     assert [params["progress"] for params in client.told] == [0, 2, 3]
 
 
 def test_cancellation_runs_the_callbacks_once() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     struck: list[str] = []
-    call.on_cancel(lambda: struck.append("a"))
-    call.on_cancel(lambda: struck.append("b"))
-    call.cancel()
-    call.cancel()
+    with call.on_cancel(lambda: struck.append("a")), call.on_cancel(lambda: struck.append("b")):
+        call.cancel()
+        call.cancel()
     assert (struck, call.cancelled()) == (["a", "b"], True)
 
 
 def test_a_callback_that_was_taken_back_does_not_run() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     struck: list[str] = []
     with call.on_cancel(lambda: struck.append("a")):
         pass
@@ -72,7 +71,7 @@ def test_a_callback_that_was_taken_back_does_not_run() -> None:
 
 
 def test_the_same_callback_can_be_registered_in_nested_blocks() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     struck: list[str] = []
 
     def strike() -> None:
@@ -86,7 +85,7 @@ def test_the_same_callback_can_be_registered_in_nested_blocks() -> None:
 
 
 def test_a_block_is_not_left_while_its_callback_runs() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     running, raise_if_cancelled = threading.Event(), threading.Event()
     order: list[str] = []
 
@@ -106,30 +105,29 @@ def test_a_block_is_not_left_while_its_callback_runs() -> None:
 
 
 def test_a_finished_call_interrupts_nothing() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     struck: list[str] = []
-    call.on_cancel(lambda: struck.append("a"))
-    call.finish()
-    call.cancel()
+    with call.on_cancel(lambda: struck.append("a")):
+        call.finish()
+        call.cancel()
     assert (struck, call.cancelled()) == ([], False)
 
 
 def test_a_cancelled_call_registers_no_callback() -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     call.cancel()
-    with pytest.raises(Interrupted):
-        call.on_cancel(lambda: None)
+    with pytest.raises(Interrupted), call.on_cancel(lambda: None):
+        pass
 
 
 def test_a_failing_callback_is_logged_and_the_next_one_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    call = Call(None)
+    call = Call(lambda: None)
     struck: list[str] = []
 
     def fail() -> None:
         raise RuntimeError("closed")
 
-    call.on_cancel(fail)
-    call.on_cancel(lambda: struck.append("b"))
-    call.cancel()
+    with call.on_cancel(fail), call.on_cancel(lambda: struck.append("b")):
+        call.cancel()
     assert struck == ["b"]
     assert "RuntimeError: closed" in capsys.readouterr().err

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource
 from tables import in_one_test
 
-TEMPLATE = ResourceTemplate("s://runs/{run}/{kind}.md", "run", "A run.", "text/markdown", str)
+TEMPLATE = Resource("s://runs/{run}/{kind}.md", "run", "A run.", str)
 
 
 def show(given: Mapping[str, str]) -> str:
@@ -46,7 +46,7 @@ def test_an_address_that_does_not_decode_is_refused() -> None:
 
 
 def test_a_resource_is_listed_with_its_type() -> None:
-    assert Resource("s://a", "a", "An a.", "text/plain", str).listing() == {
+    assert Resource("s://a", "a", "An a.", str).listing() == {
         "uri": "s://a",
         "name": "a",
         "description": "An a.",

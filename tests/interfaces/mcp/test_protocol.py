@@ -7,7 +7,7 @@ import pytest
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, Resource
 from satchel.interfaces.mcp.jsonrpc import Request, RpcError
 from satchel.interfaces.mcp.protocol import HANDSHAKE_REVISIONS, Connection, Server
 from satchel.interfaces.mcp.registry import Registry, Tool
@@ -36,19 +36,17 @@ def broken(_values: Mapping[str, str] | None = None) -> str:
 
 
 def make_server(**offers: Any) -> Server[None]:
-    return Server("test", "1", None, Registry([ECHO]), **offers)
+    return Server("test", "1", lambda: None, Registry([ECHO]), **offers)
 
 
 FULL = make_server(
     instructions="Use it well.",
     resources=[
-        Resource("s://plain", "plain", "Plain.", "text/plain", lambda: "plain text"),
-        Resource("s://runs/all", "all", "All runs.", "text/plain", lambda: "all runs"),
-        Resource("s://missing", "missing", "Missing.", "text/plain", missing),
-        Resource("s://broken", "broken", "Broken.", "text/plain", broken),
-    ],
-    templates=[
-        ResourceTemplate("s://runs/{run}", "run", "A run.", "text/plain", lambda values: values["run"]),
+        Resource("s://plain", "plain", "Plain.", lambda _: "plain text"),
+        Resource("s://runs/all", "all", "All runs.", lambda _: "all runs"),
+        Resource("s://missing", "missing", "Missing.", missing),
+        Resource("s://broken", "broken", "Broken.", broken),
+        Resource("s://runs/{run}", "run", "A run.", lambda values: values["run"]),
     ],
     prompts=[
         Prompt("plain", "Plain.", lambda _given: "plain prompt"),
@@ -59,7 +57,7 @@ FULL = make_server(
 
 
 def ask(server: Server[None], method: str, revision: str = HANDSHAKE, **params: object) -> dict[str, Any]:
-    return server.answer(Request(1, method, params), revision, Call(None))
+    return server.answer(Request(1, method, params), revision, Call(lambda: None))
 
 
 def refusal(server: Server[None], method: str, revision: str = HANDSHAKE, **params: object) -> tuple[int, str, object]:
@@ -129,8 +127,8 @@ def test_a_request_of_no_era_is_told_both_ways(meta: object) -> None:
 @pytest.mark.parametrize("method", ["tools/call", "resources/list"])
 def test_what_comes_with_a_request_is_heard(method: str) -> None:
     heard: list[Mapping[str, Any]] = []
-    server = make_server(on_meta=heard.append, resources=[Resource("s://a", "a", "A.", "text/plain", lambda: "a")])
-    server.answer(Request(1, method, {"name": "echo"}), HANDSHAKE, Call(None, {"threadId": "t"}))
+    server = make_server(on_meta=heard.append, resources=[Resource("s://a", "a", "A.", lambda _: "a")])
+    server.answer(Request(1, method, {"name": "echo"}), HANDSHAKE, Call(lambda: None, {"threadId": "t"}))
     assert heard == [{"threadId": "t"}]
 
 

@@ -40,7 +40,7 @@ TOOLS = [
 
 
 def run(subject: Tool[int], arguments: dict[str, object], call: Call[int] | None = None) -> tuple[str, bool]:
-    outcome = Registry([subject]).run(subject, arguments, call or Call(2))
+    outcome = Registry([subject]).run(subject, arguments, call or Call(lambda: 2))
     return outcome.text, outcome.is_error
 
 
@@ -222,7 +222,7 @@ def test_a_keyboard_interrupt_is_not_swallowed() -> None:
 
 
 def test_a_call_cancelled_before_its_turn_does_not_run() -> None:
-    call = Call(2)
+    call = Call(lambda: 2)
     call.cancel()
     assert run(tool("double"), {}, call) == ("error [interrupted]: the call was cancelled", True)
 
@@ -241,7 +241,7 @@ def test_what_a_caller_must_not_read_is_hidden_in_each_answer_about_an_error() -
         call.is_done = n > 1
         raise Conflict("it is in /srv/p")
 
-    call: Call[Any] = Call(None, hide=lambda text, code: text.replace("/srv/p", f"({code})"))
+    call: Call[Any] = Call(lambda: None, hide=lambda text, code: text.replace("/srv/p", f"({code})"))
     subject = tool("write", handler=write, read_only=False)
     assert run(subject, {}, call)[0] == "error [conflict]: it is in (conflict)"
     assert "written: it is in (conflict). Read it back" in run(subject, {"n": 2}, call)[0]

@@ -25,7 +25,7 @@ def echo(_call: Call[None], /, text: str = "") -> str:
 
 PARAMETERS = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
 ECHO = Tool("echo", "test", "Echo", "DuplicateDelivery.", PARAMETERS, echo, read_only=True)
-SERVER = Server("hostile", "1", None, Registry([ECHO]))
+SERVER = Server("hostile", "1", lambda: None, Registry([ECHO]))
 
 any_text = st.text(st.characters(), max_size=8)
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | any_text
@@ -105,7 +105,7 @@ def test_a_call_says_nothing_after_its_answer() -> None:
 
     parameters = {"type": "object", "properties": {}, "additionalProperties": False}
     tool = Tool("keep", "test", "Keep", "Keep.", parameters, keep, read_only=True)
-    server = Server("kept", "1", None, Registry([tool]))
+    server = Server("kept", "1", lambda: None, Registry([tool]))
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

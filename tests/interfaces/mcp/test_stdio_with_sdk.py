@@ -148,7 +148,7 @@ def test_resource_templates_are_listed_and_filled(session: Session) -> None:
         assert template.uri_template == "test://runs/{run_id}/state"
         (content,) = (await client.read_resource("test://runs/r%207/state")).contents
         assert isinstance(content, mcp_types.TextResourceContents)
-        assert (content.text, content.mime_type) == ("state of r 7", "text/markdown")
+        assert (content.text, content.mime_type) == ("state of r 7", "text/plain")
 
     session(conversation)
 

@@ -30,7 +30,7 @@ def echo(_call: Call[None], /) -> str:
 
 
 SERVER: Server[None] = Server(
-    "test", "1", None, Registry([Tool("echo", "test", "Echo", "It.", SCHEMA, echo, read_only=True)])
+    "test", "1", lambda: None, Registry([Tool("echo", "test", "Echo", "It.", SCHEMA, echo, read_only=True)])
 )
 
 

@@ -165,7 +165,7 @@ def test_a_preview_records_nothing(world: Callable[[], Asker]) -> None:
 def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
     ask = world()
     registry = Registry(ALL_TOOLS)
-    call = Call(ask.satchel)
+    call = Call(lambda: ask.satchel)
     call.cancel()
     with pytest.raises(Interrupted):
         registry.tool("get_briefing").handler(call, **HERE, iteration=1)

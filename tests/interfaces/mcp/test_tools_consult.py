@@ -272,7 +272,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(desk: Callable[...,
 
 def test_what_is_done_is_told_as_progress(desk: Callable[..., Asker]) -> None:
     told: list[dict[str, Any]] = []
-    call = Call(desk().satchel, {"progressToken": 7}, lambda _method, params: told.append(params))
+    call = Call(lambda: desk().satchel, {"progressToken": 7}, lambda _method, params: told.append(params))
     assert not run(call).is_error
     assert [params["progress"] for params in told] == [1, 2]
     assert told[0]["message"] == "asking compatible:tiny"
@@ -282,7 +282,7 @@ def test_what_is_done_is_told_as_progress(desk: Callable[..., Asker]) -> None:
 def test_a_cancelled_call_ends_and_leaves_nothing(desk: Callable[..., Asker], provider: Parrot) -> None:
     ask = desk()
     provider.fail("chat", "cancel")
-    call = Call(ask.satchel)
+    call = Call(lambda: ask.satchel)
 
     def cancel() -> None:
         provider.cancelled.wait(60)

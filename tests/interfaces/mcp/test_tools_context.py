@@ -52,7 +52,7 @@ def ask(opened: Satchel) -> Ask:
     registry = Registry(ALL_TOOLS)
 
     def call(tool: str, **arguments: object) -> Outcome:
-        return registry.run(registry.tool(tool), dict(arguments), Call(opened))
+        return registry.run(registry.tool(tool), dict(arguments), Call(lambda: opened))
 
     return call
 

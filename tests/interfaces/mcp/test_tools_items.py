@@ -54,7 +54,7 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
         "p1 run:night research medium by ann bytes:9 WHEN",
         " why it failed",
         " all of it",
-        "x1 KeyError, met 1 time since WHEN, kept 90 days after its last report (WHEN)",
+        "x1 KeyError, met 1 time since WHEN",
         " no key",
         "y1 tentative, confidence 5 of 10 by ann WHEN",
         " give a default",

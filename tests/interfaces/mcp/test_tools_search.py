@@ -47,7 +47,7 @@ def ask(opened: Satchel) -> Ask:
     registry = Registry(ALL_TOOLS)
 
     def call(**arguments: object) -> Outcome:
-        return registry.run(registry.tool("search"), dict(arguments), Call(opened))
+        return registry.run(registry.tool("search"), dict(arguments), Call(lambda: opened))
 
     return call
 

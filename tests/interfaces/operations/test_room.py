@@ -23,15 +23,15 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 WRITING = [
-    *("room_see", "room_answer", "room_release", "room_restore_claim", "room_accept_proposal", "room_reject_proposal"),
-    *("room_unsee", "messages_mark_unread", "room_promote", "room_take_back_promotion", "decisions_take_back"),
+    *("room_see", "room_answer", "room_release", "room_restore_claim"),
+    *("room_unsee", "messages_mark_unread", "decisions_take_back"),
 ]
 
 
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
         *("room_needs", "room_since", "room_where", "room_status", "room_conflicts", "room_reached"),
-        *("room_threads", "room_thread", "room_history", "room_error"),
+        *("room_thread", "room_history", "room_error"),
         *("room_spending", "room_sent", "room_facets", "room_flags", "room_briefings", "room_worktrees"),
         *WRITING,
     ]
@@ -47,7 +47,6 @@ def test_they_have_the_names_of_the_api() -> None:
         "room_status",
         "room_conflicts",
         "room_reached",
-        "room_threads",
         "room_spending",
         "room_sent",
         "room_facets",

@@ -52,7 +52,7 @@ def a_status(*, needs: int = 1, sessions: int = 1, conflicts: int = 1, changes: 
     return Status(
         "shop",
         "human:ann",
-        Needs("human:ann", (NEED,) * needs, needs, None, NOW),
+        Needs("human:ann", (NEED,) * needs, needs, NOW),
         Team((SESSION,) * sessions, sessions, 0, NOW),
         Conflicts((conflict,) * conflicts, conflicts, (), NOW),
         Since("human:ann", (CHANGE,) * changes, (("decision", changes),), 9, None, NOW),
@@ -241,7 +241,7 @@ def test_an_empty_project_says_what_to_do_next() -> None:
 
 def test_stored_text_commands_no_terminal_and_wide_letters_take_two_columns() -> None:
     need = replace(NEED, text="\x1b[2J" + "字" * 60)
-    status = replace(a_status(), needs=Needs("human:ann", (need,), 1, None, NOW))
+    status = replace(a_status(), needs=Needs("human:ann", (need,), 1, NOW))
     line = screen(status)[2]
     assert "\x1b" not in line
     assert (line.count("字"), line.endswith("…   3 min")) == (17, True)

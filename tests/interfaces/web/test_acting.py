@@ -78,9 +78,7 @@ def test_a_note_is_written_corrected_confirmed_pinned_and_forgotten(
         assert "the project has no" in agent.call_in_vain("get_items", ids=[note])
 
 
-def test_a_decision_and_a_rule_are_made_and_taken_back_and_a_note_becomes_one(
-    chromium: Browser, world: World, agent: Client
-) -> None:
+def test_a_decision_and_a_rule_are_made_and_taken_back(chromium: Browser, world: World, agent: Client) -> None:
     with looked_at(chromium, world) as page:
         decided = {"Key": "cache_entries", "Value": "500"}
         write(page, world, "decision", "Decide", **decided)
@@ -90,18 +88,9 @@ def test_a_decision_and_a_rule_are_made_and_taken_back_and_a_note_becomes_one(
         assert rule in agent.call("search", kinds=["constraint"])
         undo(page, "Retracted")
         assert rule not in agent.call("search", kinds=["constraint"]).split("\nnotice: ")[0]
-        note = agent.keep("write_context", type="discovery", content="Two workers are enough")
-        page.goto(f"{world.room}items/{note}")
-        page.locator("summary", has_text="Turn into a decision").click()
-        page.get_by_role("textbox", name="Key").fill("workers")
-        page.get_by_role("button", name="Decide").click()
-        says(page, "The note is now a decision")
-        assert "Two workers are enough" in agent.call("get_items", ids=["decision:workers"])
-        undo(page, "Undone")
 
 
-def test_all_are_told_a_run_is_ended_and_a_claim_released(chromium: Browser, world: World, agent: Client) -> None:
-    agent.call("start_run", run_id="login")
+def test_all_are_told_and_a_claim_is_released(chromium: Browser, world: World, agent: Client) -> None:
     agent.call("claim_files", paths=["src/login.py"], reason="the form")
     with looked_at(chromium, world) as page:
         write(page, world, "message", "Send", Text="We ship at noon")
@@ -115,7 +104,3 @@ def test_all_are_told_a_run_is_ended_and_a_claim_released(chromium: Browser, wor
         assert "I released your claim on src/login.py" in agent.call("get_messages")
         undo(page, "The claim is its holder's again")
         assert "is yours again" in agent.call("get_messages")
-        page.goto(f"{world.room}runs/end?run=login")
-        page.get_by_role("button", name="End run").click()
-        says(page, "The run has ended")
-        assert '"completed"' in world.run("run", "list", "--json")

@@ -153,7 +153,7 @@ def test_of_two_persons_at_one_message_the_second_is_told_of_the_first(
         ben.get_by_role("button", name="Send").click()
         expect(ben.get_by_role("heading", name="was answered in the meantime")).to_be_visible()
         expect(ben.get_by_text("7347")).to_be_visible()
-        expect(ben.get_by_label("Reply to")).to_have_value("80")
+        expect(ben.get_by_label("Text")).to_have_value("80")
         told = asker.call("get_messages", unread=True)
         assert "7347" in told
         assert "human:ben" not in told

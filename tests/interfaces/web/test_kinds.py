@@ -18,11 +18,11 @@ from satchel import Satchel, open_satchel
 from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages import PLACES
-from satchel.interfaces.web.pages.memory import KEPT, NAMES
-from satchel.interfaces.web.rendering import brief, visible
+from satchel.interfaces.web.pages.memory import KEPT
+from satchel.interfaces.web.rendering import NAMES, brief, visible
 
 HERE = "/p/project/"
-LISTS = (*(path.strip("/") for path, _, _ in PLACES), "messages", "proposals", *(f"memory?kind={one}" for one in KEPT))
+LISTS = (*(path.strip("/") for path, _, _ in PLACES), "proposals", *(f"memory?kind={one}" for one in KEPT))
 MOST_BYTES = 120_000 - 35_000
 """What a page may take beside the script, the style and the icon that it loads."""
 
@@ -221,18 +221,23 @@ def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel)
     assert "Empty the cache" in Parsed(ann.get(f"/p/errors/items/{error}").body).text
 
 
-def test_threads_show_who_read_what_and_answers_below(ann: Browser, satchel: Satchel) -> None:
+def test_a_message_shows_its_thread_and_who_read_what(ann: Browser, satchel: Satchel) -> None:
     asked = satchel.messages.send("Which colour?", to="painter", agent="asker")
     satchel.messages.mark_read([asked.ref], agent="painter")
     answer = satchel.messages.send("Red", reply_to=asked.ref, agent="painter")
     satchel.messages.send("Other", to="somebody", agent="other")
     thread = ann.get(f"{HERE}items/{answer.ref}.json").json()["thread"]
     page = ann.get(f"{HERE}items/{answer.ref}").body.decode()
-    assert page.index("Which colour?") < page.index(f'<li class="depth-1 current" data-item id="{answer.ref}"')
-    assert [(one["depth"], one["message"]["id"]) for one in thread["messages"]] == [(0, asked.ref), (1, answer.ref)]
-    assert thread["messages"][0]["message"]["read_by"] == ["painter"]
-    of_painter = ann.get(f"{HERE}messages.json?agent=painter").json()
-    assert [one["thread"] for one in of_painter["items"]] == [asked.ref]
+    assert page.index("Which colour?") < page.index(f'<li class="current" data-item id="{answer.ref}"')
+    assert [one["id"] for one in thread["messages"]] == [asked.ref, answer.ref]
+    assert thread["messages"][0]["read_by"] == ["painter"]
+
+
+def test_messages_are_a_list_of_the_memory(ann: Browser, satchel: Satchel) -> None:
+    sent = satchel.messages.send("Which colour?", to="painter", agent="asker")
+    page = page_of(ann, "memory?kind=message")
+    assert f"/p/project/items/{sent.ref}" in links_of(page)
+    assert "to painter" in page.text
 
 
 def test_an_item_says_what_became_of_it_and_who_got_it(ann: Browser, satchel: Satchel) -> None:
@@ -265,7 +270,7 @@ def test_lists_are_paged_and_small_whatever_they_hold(ann: Browser, satchel: Sat
         sent = satchel.messages.send(text, to="paged", agent=agent)
         for _ in range(2):
             satchel.messages.send(text, reply_to=sent.ref, to="paged", agent=agent)
-    for path, most in (("memory?author=paging1", 18), ("memory?kind=decision", 20), ("messages?agent=paged", 60)):
+    for path, most in (("memory?author=paging1", 18), ("memory?kind=decision", 20), ("memory?kind=message", 20)):
         first = page_of(ann, path)
         items = [
             tag
@@ -302,7 +307,7 @@ def test_a_note_that_was_taken_back_names_who_did_it_and_is_not_replaced_by_itse
     ann: Browser, satchel: Satchel
 ) -> None:
     note = satchel.entries.write("discovery", "This is taken back at once", agent="human:ann").ref
-    satchel.corrections.undo_change(agent="human:ann")
+    satchel.corrections.undo(agent="human:ann")
     text = page_of(ann, f"items/{note}").text
     assert "Retracted by you" in " ".join(text.split())
     assert f"replaced by {note}" not in " ".join(text.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
 import pytest
@@ -18,9 +19,11 @@ from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
 from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages.agents import AgentWeek
+from satchel.interfaces.web.projects import Project, Projects
 from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 from tables import in_one_test
@@ -433,3 +436,17 @@ def test_addresses_of_former_pages_lead_to_what_replaces_them(ann: Browser, satc
 def _link(page: Answer, rel: str) -> str | None:
     links = (dict(attributes) for tag, attributes in Parsed(page.body).elements if tag == "a")
     return next((link["href"] for link in links if link.get("rel") == rel), None)
+
+
+def test_a_page_that_stays_open_says_since_when_nothing_needs_its_person() -> None:
+    projects, project = Projects(cast(Serving, None)), Project("shop", "shop", Path("satchel.db"))
+
+    def look(minute: int, *, is_quiet: bool, person: str = "human:ann") -> int | None:
+        return projects.quiet_since(project, person, minute * 60_000, is_quiet=is_quiet)
+
+    assert look(10, is_quiet=True) is None
+    assert look(11, is_quiet=False) is None
+    assert look(12, is_quiet=True) == 12 * 60_000
+    assert look(12, is_quiet=True, person="human:bob") is None
+    assert look(13, is_quiet=True) == 12 * 60_000
+    assert look(16, is_quiet=True) is None  # what came and went meanwhile was not seen

@@ -131,7 +131,7 @@ class Corrected(RuleBasedStateMachine):
         last = next((one for one in reversed(self.done) if one.agent == agent), None)
         if last is None:
             with pytest.raises(NotFound):
-                self.satchel.corrections.undo(agent=agent)
+                self._undo(agent)
             return
         kept = self.model[last.ref]
         heir = None if last.heir is None else self.model[last.heir]
@@ -139,15 +139,25 @@ class Corrected(RuleBasedStateMachine):
             kept.confirmed.remove(agent)
         elif (heir is not None and heir.heir is not None) or self._ended_by(last.ref) is not last:
             with pytest.raises(Conflict):
-                self.satchel.corrections.undo(agent=agent)
+                self._undo(agent)
             return
         else:
             kept.heir = None
             if heir is not None:
                 heir.heir = last.heir
                 self.done.append(Done("retracted", str(last.heir), None))
-        self.satchel.corrections.undo(agent=agent)
+        self._undo(agent)
         self.done.remove(last)
+
+    def _undo(self, agent: str) -> None:
+        # by its number: other changes of the agent would be undone first
+        with self.satchel.workplace.engine.read() as transaction:
+            last = transaction.one(
+                "SELECT max(c.id) FROM corrections c JOIN agents a ON a.id = c.agent_id "
+                "WHERE a.name = :agent AND c.undone_at IS NULL",
+                {"agent": agent},
+            )
+        self.satchel.corrections.undo(correction=last[0] or 0 if last else 0, agent=agent)
 
     def _ended_by(self, ref: str) -> Done | None:
         return next((one for one in reversed(self.done) if one.ref == ref and one.action != "confirmed"), None)

@@ -96,21 +96,21 @@ def test_an_analysis_does_not_hold_again_beside_a_newer_one(satchel: Satchel) ->
 def test_what_was_written_last_is_taken_back_first(satchel: Satchel) -> None:
     note = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
     rule = satchel.constraints.add("the mailer signs", agent="ann").ref
-    undone = [satchel.corrections.undo_change(agent="ann") for _ in range(2)]
+    undone = [satchel.corrections.undo(agent="ann") for _ in range(2)]
     assert [(one.ref, one.action) for one in undone] == [(rule, "written"), (note, "written")]
     assert live(satchel) == []
     with pytest.raises(NotFound, match="there is nothing to undo here"):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")
 
 
 def test_a_decision_gets_its_last_value_back_once(satchel: Satchel) -> None:
     satchel.decisions.set("ttl", 300, rationale="the gateway", agent="ann")
     satchel.decisions.set("ttl", 60, agent="ann")
-    assert satchel.corrections.undo_change(agent="ann").action == "set"
+    assert satchel.corrections.undo(agent="ann").action == "set"
     now = satchel.decisions.get("ttl").decision
     assert (now.value, now.rationale) == (300, "the gateway")
     with pytest.raises(NotFound):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")
 
 
 def test_an_undo_that_ends_halfway_leaves_the_decision(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +119,9 @@ def test_an_undo_that_ends_halfway_leaves_the_decision(satchel: Satchel, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(undoing, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            satchel.corrections.undo_change(agent="ann")
+            satchel.corrections.undo(agent="ann")
     assert satchel.decisions.get("ttl").decision.value == 60
-    satchel.corrections.undo_change(agent="ann")
+    satchel.corrections.undo(agent="ann")
     assert satchel.decisions.get("ttl").decision.value == 300
 
 
@@ -134,7 +134,7 @@ def test_what_was_written_before_a_replacement_is_taken_back_after_it(satchel: S
     }[kind]
     first, second = write("the gateway signs", None), write("the mailer signs", None)
     write("the printer signs", second)
-    undone = [satchel.corrections.undo_change(agent="ann") for _ in range(3)]
+    undone = [satchel.corrections.undo(agent="ann") for _ in range(3)]
     assert [(one.ref, one.action) for one in undone] == [
         (second, "replaced"),
         (second, "written"),
@@ -144,7 +144,7 @@ def test_what_was_written_before_a_replacement_is_taken_back_after_it(satchel: S
 
 def test_a_new_decision_is_deprecated_by_an_undo(satchel: Satchel) -> None:
     satchel.decisions.set("ttl", 300, agent="ann")
-    satchel.corrections.undo_change(agent="ann")
+    satchel.corrections.undo(agent="ann")
     assert satchel.decisions.get("ttl").decision.status == "deprecated"
 
 
@@ -152,31 +152,31 @@ def test_what_somebody_else_changed_since_is_not_undone(satchel: Satchel) -> Non
     satchel.decisions.set("ttl", 300, agent="ann")
     satchel.decisions.set("ttl", 60, agent="ben")
     with pytest.raises(Conflict, match="d1 ttl, which somebody has changed since"):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")
     ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
     satchel.corrections.retract(ref, "wrong", agent="ben")
     with pytest.raises(Conflict, match="retracted by ben: wrong"):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")
     assert satchel.decisions.get("ttl").decision.value == 60
 
 
 def test_a_pin_is_taken_back(satchel: Satchel) -> None:
     ref = satchel.entries.write("discovery", "the gateway signs", agent="ben").ref
     satchel.pins.pin(ref, agent="human:ann")
-    assert satchel.corrections.undo_change(agent="human:ann").action == "pinned"
+    assert satchel.corrections.undo(agent="human:ann").action == "pinned"
     assert satchel.pins.list().total == 0
 
 
 def test_a_correction_made_last_is_taken_back_first(satchel: Satchel) -> None:
     ref = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
     satchel.corrections.retract(ref, agent="ann")
-    assert satchel.corrections.undo_change(agent="ann").action == "retracted"
+    assert satchel.corrections.undo(agent="ann").action == "retracted"
     assert live(satchel) == [ref]
 
 
 def test_a_message_that_nobody_read_is_withdrawn(satchel: Satchel) -> None:
     sent = satchel.messages.send("hey", agent="ann").ref
-    assert satchel.corrections.undo_change(agent="ann").ref == sent
+    assert satchel.corrections.undo(agent="ann").ref == sent
     assert satchel.messages.inbox(agent="ben").total == 0
 
 
@@ -194,9 +194,9 @@ def test_what_cannot_be_undone_is_named_and_nothing_older_is_undone_instead(
     problem = f"you sent {sent}, which ben read, claimed a.py, reported x1: undo cannot take that back"
     remedy = f'`satchel undo {note}` takes back your note {note} "the gateway signs"'
     with pytest.raises(Conflict, match=f"{problem}. {remedy}"):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")
     assert live(satchel) == [note]
-    assert satchel.corrections.undo_change(note, agent="ann").ref == note
+    assert satchel.corrections.undo(note, agent="ann").ref == note
     assert live(satchel) == []
     with pytest.raises(NotFound, match=r"claimed a\.py, reported x1: undo cannot take that back"):
-        satchel.corrections.undo_change(agent="ann")
+        satchel.corrections.undo(agent="ann")

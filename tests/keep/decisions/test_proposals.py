@@ -107,7 +107,7 @@ def test_a_rejection_that_is_undone_leaves_the_proposal_its_agents_which_waits_a
     satchel.decisions.set("vat", 21, agent="ben")
     clock.advance(1_000)
     satchel.decisions.set("vat_draft", status="deprecated", agent=ANN)
-    satchel.corrections.undo_change(agent=ANN)
+    satchel.corrections.undo(agent=ANN)
     draft = satchel.decisions.get("vat_draft").decision
     assert (draft.agent, draft.status, draft.value) == ("ben", "draft", 21)
     assert [(need.kind, need.ref) for need in satchel.room.needs().items] == [("draft", draft.ref)]
@@ -150,7 +150,7 @@ def test_an_author_is_told_when_their_proposal_is_replaced(satchel: Satchel) -> 
     (told,) = satchel.messages.inbox(agent="ben")
     assert (told.sender, told.message.partition(":")[0]) == (
         "cat",
-        "Decision vat_draft, which ben had set, was changed (value)",
+        "Decision d2 vat_draft, which ben had set, was changed (value)",
     )
 
 

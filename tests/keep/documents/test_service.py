@@ -168,7 +168,7 @@ def test_undo_of_a_change_gives_the_item_its_former_text_and_proposes_the_change
     for _ in range(2):
         accepted.documents.accept(["AGENTS.md:2"])
         assert rules(accepted)["c2"] == changed
-        accepted.corrections.undo_change()
+        accepted.corrections.undo()
         assert rules(accepted) == {"c1": "Always use tabs.", "c2": "Never push to main without a review."}
         assert proposed(accepted) == [("AGENTS.md:2", "changed", "c2")]
     commit({"AGENTS.md": _AGENTS})
@@ -178,7 +178,7 @@ def test_undo_of_a_change_gives_the_item_its_former_text_and_proposes_the_change
 def test_undo_of_a_new_item_proposes_its_text_again(accepted: Satchel, commit: Commit) -> None:
     commit({"AGENTS.md": f"{_AGENTS}\n- Be nice, always.\n"})
     accepted.documents.accept()
-    assert accepted.corrections.undo_change().ref == "c3"
+    assert accepted.corrections.undo().ref == "c3"
     assert proposed(accepted) == [("AGENTS.md:6", "new", None)]
 
 
@@ -188,7 +188,7 @@ def test_undo_of_a_removal_comes_before_earlier_writes(accepted: Satchel, commit
     commit({"AGENTS.md": "- Always use tabs.\n"})
     accepted.documents.accept()
     assert set(rules(accepted)) == {"c1", earlier}
-    undone = [accepted.corrections.undo_change() for _ in range(3)]
+    undone = [accepted.corrections.undo() for _ in range(3)]
     assert {(one.ref, one.action) for one in undone[:2]} == {("c2", "retracted"), ("e1", "retracted")}
     assert (undone[2].ref, undone[2].action) == (earlier, "written")
     assert set(rules(accepted)) == {"c1", "c2"}
@@ -199,7 +199,7 @@ def test_undo_of_a_changed_decision_record_proposes_it_again(satchel: Satchel, c
     for name in ("Postgres", "SQLite"):
         commit({"doc/adr/0001-store.md": record.format(name)})
         satchel.documents.accept()
-    satchel.corrections.undo_change()
+    satchel.corrections.undo()
     assert satchel.decisions.get("0001-store").decision.value == "Store: We use Postgres."
     assert [one[1:] for one in proposed(satchel)] == [("changed", "d1")]
 

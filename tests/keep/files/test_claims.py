@@ -10,7 +10,6 @@ import pytest
 
 from keep.files.claims_shown import MINUTE, SECRET, held
 from satchel import Claim, Claimed, Conflict, Satchel
-from satchel.keep.files import places
 from satchel.keep.sessions.caller import SERVER
 
 if TYPE_CHECKING:
@@ -220,38 +219,6 @@ def test_a_folder_claimed_by_its_bare_name_is_pointed_out(satchel: Satchel, proj
     assert satchel.files.claim(["src", "a.py", "gone"], agent="ann").notes == (
         "src is a folder: only its name is claimed; claim src/ for the files in it",
     )
-
-
-def test_a_claim_of_a_folder_says_how_many_files_it_holds(satchel: Satchel, project: Path) -> None:
-    satchel.files.claim(["elsewhere"], agent="bob")  # makes .satchel
-    for name in ("src/a.py", "src/x/b.py", "src/x/.git/c", "docs/d.md", ".git/HEAD"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).touch()
-    (project / "src/loop").symlink_to(project / "src", target_is_directory=True)
-    satchel.files.release(agent="bob")
-    enough = ": claim single files if that is enough"
-    assert satchel.files.claim(["src/", "docs/", "gone/", "src/a.py"], agent="ann").notes == (
-        f"src/ has 3 files{enough}",
-        f"docs/ has 1 file{enough}",
-    )
-    assert satchel.files.claim(["."], agent="ann").notes == (f"the whole project has 4 files{enough}",)
-
-
-def test_the_files_of_folders_are_counted_up_to_a_bound(
-    satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "MAX_COUNTED", 3)
-    for folder, count in (("one", 1), ("two", 2), ("many", 4)):
-        (project / folder).mkdir()
-        for number in range(count):
-            (project / folder / str(number)).touch()
-    assert [note.partition(":")[0] for note in satchel.files.claim(["many/", "two/"], agent="ann").notes] == [
-        "many/ has over 3 files"
-    ]
-    assert [note.partition(":")[0] for note in satchel.files.claim(["one/", "two/"], agent="ann").notes] == [
-        "one/ has 1 file",
-        "two/ has 2 files",
-    ]
 
 
 def test_a_claim_in_another_project_of_the_store_keeps_nobody_off(

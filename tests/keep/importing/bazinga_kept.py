@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keep.importing.results import SECOND
 from satchel import Satchel
-from satchel.keep.moving import Imported
+from satchel.keep.moving.records import Imported
 from satchel.keep.patterns.records import ErrorPattern, Solution
 
 DAY = 86_400 * SECOND

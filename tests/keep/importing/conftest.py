@@ -12,7 +12,7 @@ from bazinga_databases import Made as BazingaMade
 from keep.importing.read import NOW
 from keep.importing.results import Take
 from satchel import Satchel
-from satchel.keep.moving import Imported
+from satchel.keep.moving.records import Imported
 from sqlew_databases import Made, SqlewDatabase
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def take(satchel: Satchel) -> Take:
 
     def import_one(database: SqlewDatabase | Path, **options: Any) -> Imported:
         file = database if isinstance(database, Path) else database.close()
-        return satchel.importing.take("sqlew", file, **options)
+        return satchel.moving.import_from("sqlew", file, **options)
 
     return import_one
 
@@ -76,7 +76,7 @@ def bring(satchel: Satchel) -> Take:
 
     def import_one(database: BazingaDatabase | Path, **options: Any) -> Imported:
         file = database if isinstance(database, Path) else database.close()
-        return satchel.importing.take("bazinga", file, **options)
+        return satchel.moving.import_from("bazinga", file, **options)
 
     return import_one
 

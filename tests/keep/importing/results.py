@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from every_table import every_row
 from satchel import Satchel
-from satchel.keep.moving import Imported, KindImported
+from satchel.keep.moving.records import Imported, KindImported
 
 Take = Callable[..., Imported]
 """Import a database into the test's project."""

@@ -34,7 +34,7 @@ def database(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 @pytest.mark.parametrize("database", SQLEW, indirect=True)
 def test_everything_of_sqlew_comes_field_by_field(satchel: Satchel, database: Path) -> None:
-    result = satchel.importing.take("sqlew", database)
+    result = satchel.moving.import_from("sqlew", database)
     has_agents = not database.stem.startswith(_WITHOUT_AGENTS)
     planner, builder = ("planner", "builder") if has_agents else (None, None)
     store = satchel.decisions.get("session_store")
@@ -63,7 +63,7 @@ def test_everything_of_sqlew_comes_field_by_field(satchel: Satchel, database: Pa
 
 @pytest.mark.parametrize("database", [name for name in EVERY if name.startswith("bazinga")], indirect=True)
 def test_everything_of_bazinga_comes_field_by_field(satchel: Satchel, database: Path) -> None:
-    result = satchel.importing.take("bazinga", database)
+    result = satchel.moving.import_from("bazinga", database)
     (run,) = satchel.runs.list("active").items
     assert (run.run_id, run.title) == ("bazinga_20261124_1", "Build the shop")
     (package,) = satchel.packages.find().packages
@@ -98,8 +98,8 @@ def test_everything_of_bazinga_comes_field_by_field(satchel: Satchel, database: 
 def test_the_second_time_nothing_is_new_and_the_file_is_as_it_was(satchel: Satchel, database: Path) -> None:
     tool = database.stem.partition("-")[0]
     before = database.read_bytes()
-    satchel.importing.take(tool, database)
-    again = satchel.importing.take(tool, database)
+    satchel.moving.import_from(tool, database)
+    again = satchel.moving.import_from(tool, database)
     assert {(kind.added, kind.updated, kind.conflicts) for kind in again.kinds} == {(0, 0, 0)}
     assert database.read_bytes() == before
 
@@ -113,5 +113,5 @@ def test_a_damaged_file_is_refused_or_read_and_never_breaks_the_store(satchel: S
     content[len(content) // 2 :: 97] = bytes(len(content[len(content) // 2 :: 97]))
     damaged.write_bytes(content)
     with suppress(SatchelError):
-        satchel.importing.take(tool, database)
+        satchel.moving.import_from(tool, database)
     assert [check for check in satchel.housekeeping.doctor() if check.status == "failed"] == []

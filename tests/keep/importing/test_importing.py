@@ -237,6 +237,6 @@ def test_it_is_written_in_transactions_of_some_hundred_changes(
         database.add("decision_history", key_id=number, value="a", version="1", ts=now - 1)
         database.add("decisions", key_id=number, value="b", version="2", ts=now)
     told: list[tuple[int, int]] = []
-    satchel.importing.take("sqlew", database.close(), progress=lambda done, total: told.append((done, total)))
+    satchel.moving.import_from("sqlew", database.close(), progress=lambda done, total: told.append((done, total)))
     assert told == [(done, 10) for done in (4, 8, 10)]
     assert satchel.decisions.find().total == 10

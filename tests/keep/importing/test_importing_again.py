@@ -9,7 +9,7 @@ import pytest
 
 from keep.importing.results import SECOND, Take, everything, of
 from satchel import Satchel
-from satchel.keep.moving import Imported
+from satchel.keep.moving.records import Imported
 from sqlew_databases import FORMATS, Made, SqlewDatabase, sample
 
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ def test_it_is_written_in_transactions_of_some_hundred_changes(
         database.package(number)
         database.pattern(f"h{number}", solution=f"fix {number}")
     told: list[tuple[int, int]] = []
-    satchel.importing.take("bazinga", database.close(), progress=lambda done, total: told.append((done, total)))
+    satchel.moving.import_from("bazinga", database.close(), progress=lambda done, total: told.append((done, total)))
     assert told == [(done, 9) for done in (6, 9)]
 
 

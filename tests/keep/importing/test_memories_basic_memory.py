@@ -43,7 +43,7 @@ def folder(tmp_path: Path, clock: ManualClock) -> Path:
 
 
 def test_each_note_keeps_its_title_text_type_and_time(satchel: Satchel, folder: Path) -> None:
-    result = satchel.importing.take("basic-memory", folder)
+    result = satchel.moving.import_from("basic-memory", folder)
     notes = {one.content.partition("\n")[0]: one for one in satchel.entries.read().items}
     assert set(notes) == {"Coffee", "# plain"}
     coffee = notes["Coffee"]
@@ -55,11 +55,11 @@ def test_each_note_keeps_its_title_text_type_and_time(satchel: Satchel, folder: 
 
 
 def test_a_note_that_moved_and_changed_is_updated(satchel: Satchel, folder: Path) -> None:
-    satchel.importing.take("basic-memory", folder)
+    satchel.moving.import_from("basic-memory", folder)
     (folder / "drinks" / "Coffee.md").rename(folder / "Coffee.md")
     changed = _NOTE.replace("clearer", "best").replace("2026-03-01", "2026-03-02")
     (folder / "Coffee.md").write_text(changed)
-    result = satchel.importing.take("basic-memory", folder)
+    result = satchel.moving.import_from("basic-memory", folder)
     assert [(kind.added, kind.updated, kind.present) for kind in result.kinds] == [(0, 1, 1)]
 
 
@@ -71,17 +71,17 @@ def test_links_and_broken_files_are_named_and_hidden_folders_left_alone(
     (folder / "bad.md").write_bytes(b"\xff")
     (folder / ".obsidian").mkdir()
     (folder / ".obsidian" / "x.md").write_text("settings")
-    result = satchel.importing.take("basic-memory", folder)
+    result = satchel.moving.import_from("basic-memory", folder)
     assert sorted(trouble.row for trouble in result.troubles if trouble.left_out) == ["bad.md", "link.md"]
     assert satchel.entries.read().total == 2
 
 
 def test_a_folder_without_notes_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no Markdown notes"):
-        satchel.importing.take("basic-memory", tmp_path)
+        satchel.moving.import_from("basic-memory", tmp_path)
 
 
 def test_a_pipe_is_left_out_and_said(satchel: Satchel, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
-    result = satchel.importing.take("basic-memory", folder)
+    result = satchel.moving.import_from("basic-memory", folder)
     assert [(one.row, one.reason) for one in result.troubles] == [("pipe.md", "it is a link or no regular file")]

@@ -52,7 +52,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_observations_and_summaries_of_a_project_become_notes(satchel: Satchel, file: Path) -> None:
-    result = satchel.importing.take("claude-mem", file.parent, source_project="shop")
+    result = satchel.moving.import_from("claude-mem", file.parent, source_project="shop")
     entries = satchel.entries.read(order="asc").items
     assert [(one.type, one.content, one.created_at) for one in entries] == [
         ("decision", "WAL mode\nSQLite runs in WAL.\n- one writer\n- many readers\nChanged: src/db.py", _AT),
@@ -64,19 +64,19 @@ def test_observations_and_summaries_of_a_project_become_notes(satchel: Satchel, 
 
 
 def test_a_second_import_adds_nothing(satchel: Satchel, file: Path) -> None:
-    satchel.importing.take("claude-mem", file, source_project="shop")
-    again = satchel.importing.take("claude-mem", file, source_project="shop")
+    satchel.moving.import_from("claude-mem", file, source_project="shop")
+    again = satchel.moving.import_from("claude-mem", file, source_project="shop")
     assert [(kind.added, kind.present) for kind in again.kinds] == [(0, 3)]
 
 
 def test_the_project_has_to_be_named_among_several(satchel: Satchel, file: Path) -> None:
     with pytest.raises(Conflict, match="other, shop"):
-        satchel.importing.take("claude-mem", file)
+        satchel.moving.import_from("claude-mem", file)
 
 
 def test_another_database_and_an_empty_folder_are_refused(satchel: Satchel, tmp_path: Path) -> None:
     apsw.Connection(str(tmp_path / "x.db")).execute("CREATE TABLE notes (text)")
     with pytest.raises(StoreForeign, match="no claude-mem database"):
-        satchel.importing.take("claude-mem", tmp_path / "x.db")
+        satchel.moving.import_from("claude-mem", tmp_path / "x.db")
     with pytest.raises(NotFound, match=r"no claude-mem\.db"):
-        satchel.importing.take("claude-mem", tmp_path)
+        satchel.moving.import_from("claude-mem", tmp_path)

@@ -57,7 +57,7 @@ def test_a_read_message_is_not_kept_longer_than_an_unread_one(
 ) -> None:
     settings = {"retention.messages_hours": 5, "retention.unread_messages_hours": 3}
     satchel = open_in(project, settings=settings)
-    satchel.importing.take("sqlew", message_to_builder(made, now - YEARS, read=1).close())
+    satchel.moving.import_from("sqlew", message_to_builder(made, now - YEARS, read=1).close())
     (message,) = satchel.messages.inbox(agent="builder")
     assert message.expires_at == clock.now + 3 * HOUR
 
@@ -122,7 +122,7 @@ def test_what_is_of_the_end_of_the_year_9999_is_not_kept_longer_than_what_is_new
     last_second = 253_402_300_799
     database = message_to_builder(made, last_second, read=read)
     database.add("file_changes", file_id=1, agent_id=1, change_type=1, ts=last_second)
-    satchel.importing.take("sqlew", database.close())
+    satchel.moving.import_from("sqlew", database.close())
     (message,), (change,) = satchel.messages.inbox(agent="builder"), satchel.files.changes().items
     assert message.created_at == change.created_at == clock.now
     kept = satchel.workplace.retention.expires_at(clock.now, 168)

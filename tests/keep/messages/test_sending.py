@@ -331,17 +331,8 @@ class TestReplies:
         work = satchel.workplace
         register(satchel, "Ann")
         with work.engine.write() as transaction:
-            number = post(
-                transaction,
-                1,
-                sender_id=None,
-                to_id=None,
-                type="info",
-                priority="low",
-                text="of Satchel's own",
-                now=work.clock(),
-                retention=work.retention,
-            )
+            place = (transaction, 1, "of Satchel's own", work.clock(), work.retention)
+            number = post(*place, sender=None, to=None)
         with pytest.raises(InvalidInput, match=f"m{number} has no sender to reply to. Name an agent with to, or 'all'"):
             satchel.messages.send("answer", reply_to=number, agent="Ann")
         assert satchel.messages.send("answer", to="all", reply_to=number, agent="Ann").thread == number
@@ -363,17 +354,8 @@ def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualCloc
     ann, bob = register(satchel, "Ann"), register(satchel, "Bob")
     work = satchel.workplace
     with work.engine.write() as transaction:
-        number = post(
-            transaction,
-            1,
-            sender_id=ann.id,
-            to_id=bob.id,
-            type="warning",
-            priority="critical",
-            text="ttl was overtaken",
-            now=clock.now,
-            retention=work.retention,
-        )
+        place = (transaction, 1, "ttl was overtaken", clock.now, work.retention)
+        number = post(*place, sender=ann.id, to=bob.id, type="warning", priority="critical")
     (read,) = satchel.messages.inbox(agent="Bob", query="overtaken")
     assert isinstance(read, Message)
     assert (read.id, read.sender, read.to, read.type, read.priority) == (number, "Ann", "Bob", "warning", "critical")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from satchel import Satchel
 from satchel.base.errors import SatchelError
 from satchel.keep import projects
-from satchel.keep.moving import Imported
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.records import Imported
 from satchel.keep.moving.taking import Taking, Verdict
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from keep.moving.stores import added, export
 from kept_bytes import kept_bytes
 from satchel import Satchel
 from satchel.base.errors import NotFound, StoreForeign, StoreNewer
-from satchel.keep.moving import Imported
 from satchel.keep.moving.files import read_lines
+from satchel.keep.moving.records import Imported
 
 Open = Callable[..., Satchel]
 

@@ -106,9 +106,9 @@ def test_what_came_from_another_tool_goes_on_to_another_store(
     one, other = open_in(folder(tmp_path, "one")), open_in(folder(tmp_path, "other"))
     sample = sqlew_sample if tool == "sqlew" else bazinga_sample
     file = sample(tmp_path / "there.db", release, clock.now // 1_000)
-    one.importing.take(tool, file)
+    one.moving.import_from(tool, file)
     other.moving.import_file(export(one, tmp_path / "lines.jsonl"))
     assert dump(other) == dump(one)
     # its ids are those that the tool gave: the same thing, from whatever side
-    again = other.importing.take(tool, file)
+    again = other.moving.import_from(tool, file)
     assert {kind.kind: kind.added for kind in again.kinds if kind.added} == {}

@@ -22,7 +22,7 @@ def shared(tmp_path: Path) -> Path:
 
 
 def _problems(root: Path) -> dict[str, str]:
-    return {one.path.rpartition("/")[2]: one.problem for one in Folder(str(root)).list().skipped}
+    return {one.file.rpartition("/")[2]: one.problem for one in Folder(str(root)).list().problems}
 
 
 def test_what_is_no_regular_file_of_a_plain_name_is_skipped_and_named(tmp_path: Path, shared: Path) -> None:
@@ -71,7 +71,7 @@ def test_more_files_than_are_read_are_counted(tmp_path: Path, shared: Path, monk
         (shared / f"{number}.md").write_text("")
     listing = Folder(str(tmp_path)).list()
     assert len(listing.names) == 3
-    assert [one.problem for one in listing.skipped] == ["2 files beyond 3 are not read"]
+    assert [one.problem for one in listing.problems] == ["2 files beyond 3 are not read"]
 
 
 @pytest.mark.parametrize("name", [".satchel", ".satchel/shared"])
@@ -83,7 +83,7 @@ def test_a_link_in_place_of_the_folder_is_neither_read_nor_written(tmp_path: Pat
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).symlink_to(elsewhere)
     folder = Folder(str(root))
-    assert [one.problem for one in folder.list().skipped] == ["is a link, not a folder"]
+    assert [one.problem for one in folder.list().problems] == ["is a link, not a folder"]
     with pytest.raises(Refused):
         folder.write("a.md", b"a")
     assert [path.name for path in elsewhere.rglob("*")] == ["shared"]

@@ -274,22 +274,17 @@ def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool, bool]]:
                 continue
             text = shortened(f"{place.path} is held by {shown_name(holder.claim.agent)}", LINE_CHARS)
             severity = "high" if wish.kind == "waiting" else "medium"
+            actor, claim = wish.actor, holder.claim
             need = Need(
-                wish.kind,
-                severity,
-                text,
-                None,
-                uids.get(wish.actor.session or 0),
-                wish.actor.name,
-                wish.began_at,
-                ("release", "answer") if wish.actor.name else ("release",),
-                key=_wish_key(wish.actor.name, place.path),
+                *(wish.kind, severity, text, None, uids.get(actor.session or 0), actor.name, wish.began_at),
+                ("release", "answer") if actor.name else ("release",),
+                key=_wish_key(actor.name, place.path),
                 place=place.path,
-                holder=holder.claim.agent,
+                holder=claim.agent,
                 holder_session=uids.get(holder.session or 0),
-                held_path=holder.claim.path,
-                held_until=holder.claim.expires_at,
-                held_began_at=holder.claim.created_at,
+                held_path=claim.path,
+                held_until=claim.expires_at,
+                held_began_at=claim.created_at,
             )
             needs.append((need, wish.actor.session in orphaned, wish.has_gone_on))
     return needs

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 
+from satchel.base.errors import NotFound
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS
+from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import deliveries, events, kept
 from satchel.keep.corrections import log
 from satchel.keep.kinds import KINDS
-from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
-from satchel.store.transaction import Transaction, grouped, set_of
+from satchel.keep.patterns import updates as patterns
+from satchel.keep.patterns.records import LEAST, SOLUTION_LETTER, ErrorPattern
+from satchel.store.transaction import grouped, set_of
 
 MOST_DELIVERIES = 20
 MOST_WORDS = 200
@@ -167,105 +169,81 @@ class PastBriefings:
     asked_at: int
 
 
-def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> ItemHistory:
-    corrections = tuple(
-        ItemCorrection(
-            _ACTIONS[one.action],
-            one.agent,
-            one.reason,
-            None if one.heir is None else kind.ref(one.heir),
-            one.created_at,
-        )
-        for one in log.of_item(transaction, kind, number)
-    )
+def of_item(look: Look, kind: Kind, number: int) -> ItemHistory:
+    """Return the history of an item."""
+    if not look.rows(f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project", id=number):
+        raise NotFound(f"the project has no {kind.ref(number)}", "Results of a search and lists show the ids")
+    corrections = []
+    for one in log.of_item(look.transaction, kind, number):
+        heir = None if one.heir is None else kind.ref(one.heir)
+        corrections.append(ItemCorrection(_ACTIONS[one.action], one.agent, one.reason, heir, one.created_at))
     if kind is Kind.PACKAGE:
         replaced = f"SELECT id FROM {kind.table} WHERE superseded_by = :id"
     else:
         of_kind = f"item_kind = {kind.number} AND undone_at IS NULL"
         replaced = f"SELECT item_id FROM corrections WHERE heir_id = :id AND {of_kind}"
-    rows = transaction.all(f"{replaced} ORDER BY id DESC LIMIT {MOST_DELIVERIES}", {"id": number})
+    rows = look.rows(f"{replaced} ORDER BY id DESC LIMIT {MOST_DELIVERIES}", id=number)
     heir = next((one.heir for one in reversed(corrections) if one.heir is not None), None)
     if kind in _SUPERSEDED:
-        row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", {"id": number})
-        if row is not None and row[0] is not None:
-            heir = None if row[0] == number else kind.ref(row[0])
-    delivered = deliveries.of_item(transaction, project_id, kind, number, MOST_DELIVERIES)
-    return ItemHistory(
-        kind.ref(number),
-        corrections,
-        tuple(map(kind.ref, dict.fromkeys(row[0] for row in rows))),
-        heir,
-        tuple(
-            Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
-            for agent, uid, client, branch, at in delivered
-        ),
+        ((superseded_by,),) = look.rows(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", id=number)
+        if superseded_by is not None:
+            heir = None if superseded_by == number else kind.ref(superseded_by)
+    replaces = tuple(map(kind.ref, dict.fromkeys(row[0] for row in rows)))
+    delivered = deliveries.of_item(look.transaction, look.project_id, kind, number, MOST_DELIVERIES)
+    uses = tuple(
+        Delivered(agent, uid and uid.hex(), client, branch, at) for agent, uid, client, branch, at in delivered
     )
+    return ItemHistory(kind.ref(number), tuple(corrections), replaces, heir, uses)
 
 
-def briefings(transaction: Transaction, project_id: int, session: str | None, most: int, now: int) -> PastBriefings:
+def briefings(look: Look, session: str | None, most: int) -> PastBriefings:
     """Return what was added to the context of a session, or of all, the latest first."""
-    past = deliveries.past(transaction, project_id, session, most)
+    past = deliveries.past(look.transaction, look.project_id, session, most)
     numbers = grouped((KIND_OF[kind], number) for one in past for kind, number, _ in one.contents if kind in KIND_OF)
-    texts: dict[tuple[int, int], str] = {}
-    seqs: dict[tuple[int, int], int] = {}
+    texts: dict[tuple[Kind, int], str] = {}
+    seqs: dict[tuple[Kind, int], int] = {}
     for kind, items in numbers.items():
-        there = transaction.all(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
-        seqs |= {(kind.number, number): seq for number, seq in there}
-        lines = kept.display_texts(KINDS[kind], transaction, [number for number, _ in there])
-        texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
-    briefed = tuple(
-        PastBriefing(
-            one.agent,
-            None if one.session is None else one.session.hex(),
-            one.moment,
-            one.tokens,
-            tuple(
-                BriefedItem(KIND_OF[kind].ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
-                for kind, item, seq in one.contents
-                if kind in KIND_OF
-            ),
-            one.items,
-            one.delivered_at,
+        there = look.rows(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
+        seqs |= {(kind, number): seq for number, seq in there}
+        lines = kept.display_texts(KINDS[kind], look.transaction, [number for number, _ in there])
+        texts |= {(kind, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
+    briefed = []
+    for one in past:
+        contents = [(KIND_OF[kind], item, seq) for kind, item, seq in one.contents if kind in KIND_OF]
+        held = tuple(
+            BriefedItem(kind.ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
+            for kind, item, seq in contents
         )
-        for one in past
-    )
-    return PastBriefings(briefed, now)
+        uid = one.session.hex() if one.session else None
+        briefed.append(PastBriefing(one.agent, uid, one.moment, one.tokens, held, one.items, one.delivered_at))
+    return PastBriefings(tuple(briefed), look.now)
 
 
-def has_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
-    sql = f"SELECT 1 FROM {kind.table} WHERE id = :id AND project_id = :project"
-    return transaction.one(sql, {"id": number, "project": project_id}) is not None
-
-
-def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int) -> ErrorHistory:
-    """Return the reports on an error and on its solutions."""
-    rows = transaction.all(
+def of_error(look: Look, number: int) -> ErrorHistory:
+    """Return an error, and the reports on it and on its solutions."""
+    pattern = patterns.load(look.transaction, look.project_id, number, look.now, LEAST)
+    if pattern is None:
+        raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
+    rows = look.rows(
         f"""
         SELECT a.name, e.details, e.created_at FROM events e LEFT JOIN agents a ON a.id = e.agent_id
         WHERE e.project_id = :project AND e.kind = {events.CONFIDENCE}
             AND e.item_kind = {Kind.ERROR_PATTERN.number} AND e.item_id = :id
         ORDER BY e.seq DESC LIMIT {MOST_WORDS}
         """,
-        {"project": project_id, "id": pattern.id},
+        id=number,
     )
     words = tuple(_word(agent, details, at) for agent, details, at in rows)
-    reports = transaction.all(
+    reports = look.rows(
         f"""
         SELECT a.name, r.task_id, r.solution_id, r.created_at
         FROM error_reports r LEFT JOIN agents a ON a.id = r.agent_id
         WHERE r.pattern_id = :id ORDER BY r.id DESC LIMIT {MOST_REPORTS}
         """,
-        {"id": pattern.id},
+        id=number,
     )
-    return ErrorHistory(
-        pattern,
-        words,
-        tuple(
-            ErrorReport(agent, task, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
-            for agent, task, fix, at in reports
-        ),
-        now,
-    )
+    met = tuple(ErrorReport(agent, task, fix and f"{SOLUTION_LETTER}{fix}", at) for agent, task, fix, at in reports)
+    return ErrorHistory(pattern, words, met, look.now)
 
 
 def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:

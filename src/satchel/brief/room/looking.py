@@ -7,16 +7,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
-from satchel.base.vocabulary import HUMAN, MAIN_RUN
+from satchel.base.vocabulary import HUMAN
 from satchel.keep.decisions.records import value_of
 from satchel.keep.names import PERSONS, find_agent
 from satchel.store.transaction import Transaction
 
 LINE_CHARS = 160
 """The length of an item's line."""
-
-OPEN_RUN = f"CASE WHEN r.status = 1 AND r.run_id <> '{MAIN_RUN}' THEN r.run_id END"
-"""The name of a run ``r`` that can be ended, in SQL."""
 
 
 class Look(NamedTuple):

@@ -12,7 +12,6 @@ from satchel.find.kind import Kind, read_number
 from satchel.keep.files.claiming import UNDO_MS
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
-from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.presence import find_agent_row
 
@@ -29,7 +28,7 @@ OF_CHANGES = {
 MOST_MARKED = 500
 """How many things are marked at once."""
 
-_FILES_OF, PROPOSAL_OF, _EVERYTHING = "files:", "proposal:", "everything:"
+_FILES_OF, _EVERYTHING = "files:", "everything:"
 
 _NUMBERED = {
     "correction": ("a correction", CORRECTION, "corrections", "id"),
@@ -44,7 +43,7 @@ _UNKNOWN_AUTHOR = "?"
 
 _MARK = """
     INSERT INTO seen (project_id, person_id, kind, item_id, seq, created_at)
-    VALUES (:project, :person, :kind, :item, :seq, :now)
+    VALUES (:project, :me, :kind, :item, :seq, :at)
     ON CONFLICT (person_id, kind, item_id) DO UPDATE SET
         created_at = excluded.created_at, seq = excluded.seq WHERE excluded.seq > seen.seq
 """
@@ -92,17 +91,7 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
         rows.append((_Thing(EVERYTHING, _BEFORE), *before))
     look.transaction.many(
         _MARK,
-        [
-            {
-                "project": look.project_id,
-                "person": look.number,
-                "kind": thing.kind,
-                "item": thing.item,
-                "seq": seq,
-                "now": at,
-            }
-            for thing, seq, at in rows
-        ],
+        [{**look.values, "kind": thing.kind, "item": thing.item, "seq": seq, "at": at} for thing, seq, at in rows],
     )
     for thing in things:
         if thing.item == 0:
@@ -144,12 +133,6 @@ def _restore_everything(look: Look, seq: int) -> bool:
     look.transaction.run(f"DELETE FROM seen WHERE {of_everything} AND {dropped_items}", look.values)
     look.transaction.run(f"UPDATE seen SET item_id = 0 WHERE {of_everything} AND item_id = {_BEFORE}", look.values)
     return True
-
-
-def begin_person(look: Look) -> Look:
-    """Return the look with the person's id, recorded on first use."""
-    number, _ = ensure_agent(look.transaction, look.project_id, look.person, look.now)
-    return look._replace(number=number)
 
 
 def check_refs(refs: object) -> tuple[str, ...]:

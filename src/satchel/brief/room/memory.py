@@ -8,6 +8,7 @@ from collections.abc import Collection
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import fold
+from satchel.brief.room.looking import Look
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
@@ -15,7 +16,7 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.housekeeping.usage import NameUse, count_names
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project, Workplace
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row
 
 MOST_FLAGGED = 100
 """How many items' flags are read at once."""
@@ -110,34 +111,31 @@ class _Counts(NamedTuple):
 _counts: dict[tuple[str, int], tuple[tuple[int, int], _Counts]] = {}
 
 
-def _count_items(transaction: Transaction, project: Project, work: Workplace, now: int) -> _Counts:
+def _count_items(look: Look, project: Project, work: Workplace) -> _Counts:
     # counting 100,000 items takes longer than a page may, so it is done once a change, or a minute, since items expire
-    place, moment = (work.engine.location, project.id), (project.seq, now // 60_000)
+    place, moment = (work.engine.location, project.id), (project.seq, look.now // 60_000)
     if place not in _counts or _counts[place][0] != moment:
-        values = {"project": project.id, "now": now}
-        ((unconfirmed,),) = transaction.all(f"SELECT count(*) {_UNCONFIRMED}", values)
+        ((unconfirmed,),) = look.rows(f"SELECT count(*) {_UNCONFIRMED}")
         _counts[place] = (
             moment,
             _Counts(
-                transaction.all(_COUNTED, values),
-                _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
-                count_names(transaction, project, "tag").names,
+                look.rows(_COUNTED),
+                _facets(Counter(dict(look.rows(_FILES))))[:_MOST_NAMES],
+                count_names(look.transaction, project, "tag").names,
                 unconfirmed,
-                citations.load_newest(transaction, project.id, _MOST_CITED),
+                citations.load_newest(look.transaction, project.id, _MOST_CITED),
             ),
         )
     return _counts[place][1]
 
 
-def count(transaction: Transaction, project: Project, work: Workplace, now: int, only: Kind | None) -> Facets:
+def count(look: Look, project: Project, work: Workplace, only: Kind | None) -> Facets:
     """Return the facets of a project's memory, or of the only kind that is asked for."""
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
     states, authors = Counter[str](), Counter[str]()
     progress = 0
-    counted = _count_items(transaction, project, work, now)
-    names_of: dict[int, str] = dict(
-        transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
-    )
+    counted = _count_items(look, project, work)
+    names_of: dict[int, str] = dict(look.rows("SELECT id, name FROM agents WHERE project_id = :project"))
     for number, type_, status, agent, items in counted.items:
         kind, author = KIND_OF[number], names_of.get(agent)
         is_counted = only in {None, kind}
@@ -153,9 +151,7 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int,
         if is_counted:
             states["draft" if is_draft else "live"] += items
             authors.update({author: items} if author else {})
-    pins = transaction.all(
-        "SELECT kind, count(*) FROM pins WHERE project_id = :project GROUP BY 1", {"project": project.id}
-    )
+    pins = look.rows("SELECT kind, count(*) FROM pins WHERE project_id = :project GROUP BY 1")
     states["pinned"] = sum(items for number, items in pins if only in {None, KIND_OF[number]})
     of_notes, of_rules = only in {None, Kind.ENTRY}, only in {None, Kind.CONSTRAINT}
     states["stale"] = sum(_compare(work, counted.cited).values()) if of_notes else 0
@@ -185,37 +181,32 @@ def _compare(work: Workplace, places: dict[int, citations.Place]) -> dict[int, b
     return {number: citation.is_stale for number, citation in compared.items()}
 
 
-def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Collection[tuple[Kind, int]]) -> Flagged:
+def flags(look: Look, work: Workplace, refs: Collection[tuple[Kind, int]]) -> Flagged:
     """Return the flags of items that the project has, in their order."""
-    values = {"project": project_id}
     wanted = f"({{0}}, {{1}}) IN (VALUES {', '.join(f'({kind.number}, {number})' for kind, number in refs)})"
     confirmed: dict[tuple[int, int], dict[str, None]] = {}
-    for kind_number, number, agent in transaction.all(
+    for kind_number, number, agent in look.rows(
         f"""
         SELECT c.item_kind, c.item_id, a.name FROM corrections c LEFT JOIN agents a ON a.id = c.agent_id
         WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL
             AND {wanted.format("c.item_kind", "c.item_id")} ORDER BY +c.id DESC
-        """,
-        values,
+        """
     ):
         confirmed.setdefault((kind_number, number), {})[agent or ""] = None
     pinned = set(
-        transaction.all(
-            f"SELECT kind, item_id FROM pins WHERE project_id = :project AND {wanted.format('kind', 'item_id')}", values
-        )
+        look.rows(f"SELECT kind, item_id FROM pins WHERE project_id = :project AND {wanted.format('kind', 'item_id')}")
     )
     uses = {
         (kind_number, number): sessions
-        for kind_number, number, sessions in transaction.all(
+        for kind_number, number, sessions in look.rows(
             f"""
             SELECT d.kind, d.item_id, count(DISTINCT w.session_id) FROM (
                 SELECT id, session_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}
             ) w JOIN deliveries d ON d.window_id = w.id WHERE {wanted.format("d.kind", "d.item_id")} GROUP BY 1, 2
-            """,
-            values,
+            """
         )
     }
-    stale = _compare(work, citations.load(transaction, [number for kind, number in refs if kind is Kind.ENTRY]))
+    stale = _compare(work, citations.load(look.transaction, [number for kind, number in refs if kind is Kind.ENTRY]))
     rows = []
     for kind, number in refs:
         key = kind.number, number
@@ -253,14 +244,13 @@ _SELECTED = {
 SELECTIONS = ("stale", *_SELECTED)
 
 
-def select(transaction: Transaction, project_id: int, work: Workplace, what: str, tag: str = "") -> tuple[str, ...]:
+def select(look: Look, work: Workplace, what: str, tag: str = "") -> tuple[str, ...]:
     """Return the short ids of the items of a state, of a tag, or of those used in most sessions."""
     if what == "stale":
-        compared = _compare(work, citations.load_newest(transaction, project_id, _MOST_CITED))
+        compared = _compare(work, citations.load_newest(look.transaction, look.project_id, _MOST_CITED))
         return tuple(Kind.ENTRY.ref(number) for number, is_stale in compared.items() if is_stale)
     statement = f"SELECT * FROM ({_SELECTED[what]}) AS selected LIMIT {MOST_SELECTED}"
-    rows = transaction.all(statement, {"project": project_id, "tag": fold(tag), "now": work.clock()})
-    return tuple(KIND_OF[kind].ref(number) for kind, number in rows)
+    return tuple(KIND_OF[kind].ref(number) for kind, number in look.rows(statement, tag=fold(tag)))
 
 
 MOST_DAYS = 90
@@ -289,24 +279,25 @@ class Spending:
     per_session: int | None
 
 
-def count_spending(transaction: Transaction, project_id: int, now: int, days: int) -> Spending:
+def count_spending(look: Look, days: int) -> Spending:
     """Return the tokens added to context in the last days, today included."""
-    today = now // DAY_MS
-    rows = transaction.all(
+    today = look.now // DAY_MS
+    rows = look.rows(
         """
         SELECT day, sum(tokens), sum(deliveries) FROM delivery_days
         WHERE project_id = :project AND day > :before AND day <= :today GROUP BY 1
         """,
-        {"project": project_id, "today": today, "before": today - days},
+        today=today,
+        before=today - days,
     )
     spent = {day: int(tokens) for day, tokens, _ in rows}
-    sessions, in_sessions = transaction.one(
+    ((sessions, in_sessions),) = look.rows(
         """
         SELECT count(DISTINCT session_id), sum(tokens) FROM windows
         WHERE project_id = :project AND session_id <> 0 AND seen_at >= :began AND tokens > 0
         """,
-        {"project": project_id, "began": (today - days + 1) * DAY_MS},
-    ) or (0, None)
+        began=(today - days + 1) * DAY_MS,
+    )
     return Spending(
         days=tuple(Day(day * DAY_MS, spent.get(day, 0)) for day in range(today - days + 1, today + 1)),
         tokens=sum(spent.values()),

@@ -10,8 +10,8 @@ from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.announcements import is_notice, proposed_draft
-from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
+from satchel.brief.room import conflicts, looking, states
+from satchel.brief.room.looking import LINE_CHARS, Look, possible, value_text
 from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import Need, Needs
 from satchel.find.kind import Kind
@@ -51,13 +51,11 @@ def find(look: Look) -> Needs:
         *states.find_needs(look),
         *(one for one in conflicts.find_wanted(look, MOST, of_persons=True) if one.agent != look.person),
         *_of_items(look),
-        *needs_proposals.find(look),  # whether a session is over depends on its process
     ]
     needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
-    quiet_since = None if needs else last_need.since(look)
     items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in needs[:MOST])
     unread = max(_draft_count(look) - sum(one.kind == "draft" for one in needs), 0)
-    return Needs(look.person, items, len(needs) + unread, quiet_since, look.now)
+    return Needs(look.person, items, len(needs) + unread, look.now)
 
 
 @looking.once_a_minute
@@ -239,7 +237,7 @@ def _verdicts(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
-            COALESCE(s.seq, 0) >= x.seq, {OPEN_RUN}
+            COALESCE(s.seq, 0) >= x.seq
         FROM (
             SELECT * FROM context WHERE project_id = :project AND type = {REVIEW_VERDICT}
                 AND created_at > :after AND superseded_by IS NULL
@@ -253,7 +251,7 @@ def _verdicts(look: Look) -> list[Need]:
     )
     needs = []
     later: set[tuple[object, ...]] = set()
-    for number, content, run_number, task, loop, agent, created, status, uid, is_seen, run in rows:
+    for number, content, run_number, task, loop, agent, created, status, uid, is_seen in rows:
         place = (run_number, task, None if task else loop, None if task or loop else agent)
         try:
             verdict = structured.review_verdict(content)
@@ -265,8 +263,8 @@ def _verdicts(look: Look) -> list[Need]:
             continue
         text = shortened(": ".join(filter(None, (task or loop, verdict.summary or "the review failed"))), LINE_CHARS)
         session = None if uid is None else uid.hex()
-        actions, ref = possible(answer=agent, end_run=run, see=True), Kind.ENTRY.ref(number)
-        needs.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions, run=run))
+        actions, ref = possible(answer=agent, see=True), Kind.ENTRY.ref(number)
+        needs.append(Need("verdict", _MEDIUM, text, ref, session, agent, created, actions))
     return needs
 
 

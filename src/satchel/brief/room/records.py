@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
-from satchel.keep.decisions.records import Decision
 from satchel.keep.sessions.team import Team
 
 CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
@@ -17,19 +16,16 @@ class Need:
     Attributes:
         kind: stuck or blocked (an agent), message, waiting or refusal (of a claim), overtaken (a decision that another
             changed), draft, rule (of a person, unconfirmed), rules (new ones of agents), verdict (a failed review),
-            error (met by two agents, without a fix), shared (a text that waits), hook (one that fails), or proposal (of
-            a strategy, by a finished run).
+            error (met by two agents, without a fix), shared (a text that waits), or hook (one that fails).
         severity: one of :data:`satchel.base.vocabulary.PRIORITIES`.
         text: one line.
-        ref: the short id of the item; of a failing hook, the ref that marks it as seen; of a proposal, the ref that
-            accepts it; None of a claim.
+        ref: the short id of the item; of a failing hook, the ref that marks it as seen; None of a claim.
         session: the uid of the session whose agent it is about, in hexadecimal; None without one.
         agent: who it is about, or None.
         began_at: since when it waits, in milliseconds UTC; None if not recorded.
-        actions: what deals with it: answer, read, release, end_run, decide, accept, reject, solve or see.
+        actions: what deals with it: answer, read, release, decide, accept, reject, solve or see.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None if it is held by name alone.
-        run: the run that ``end_run`` ends, or that proposes a strategy.
         remedy: advice beyond the actions, in one sentence, or None.
         key: its identity while it waits, whatever else changes.
         current, proposed: the value of a person's decision, and the one that a draft proposes; else None.
@@ -50,7 +46,6 @@ class Need:
     place: str | None = None
     holder: str | None = None
     holder_session: str | None = None
-    run: str | None = None
     remedy: str | None = None
     key: str = ""
     current: str | None = None
@@ -70,14 +65,12 @@ class Needs:
         person: whose.
         items: at most 50 of ``total``.
         total: how many there are among the newest of each kind, mostly 200.
-        quiet_since_at: since when nothing needs them, at the latest; None if something does, or nothing is recorded.
         asked_at: in milliseconds UTC.
     """
 
     person: str
     items: tuple[Need, ...]
     total: int
-    quiet_since_at: int | None
     asked_at: int
 
 
@@ -148,55 +141,6 @@ class MarkedSeen:
     person: str
     refs: tuple[str, ...]
     seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class SettledProposal:
-    """A proposal that a person accepted or rejected.
-
-    Attributes:
-        ref: what names it.
-        item: the short id of what it became or was, or None.
-        is_left_out: whether nothing was decided, since only a person who names it accepts it.
-    """
-
-    ref: str
-    item: str | None
-    text: str
-    notes: tuple[str, ...] = ()
-    is_left_out: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The proposals that a person accepted or rejected, and those that failed, each with the reason."""
-
-    accepted: bool
-    items: tuple[SettledProposal, ...]
-    failed: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Promoted:
-    """A decision made from a note.
-
-    Attributes:
-        decision: the decision.
-        note: the short id of the retracted note.
-        correction: the number of that retraction, for undoing it.
-    """
-
-    decision: Decision
-    note: str
-    correction: int
-
-
-@dataclass(frozen=True, slots=True)
-class PromotionUndone:
-    """The decision as it was before a promotion, or deprecated, and the restored note."""
-
-    decision: Decision
-    note: str
 
 
 @dataclass(frozen=True, slots=True)

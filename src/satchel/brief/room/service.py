@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.paging import check_whole
-from satchel.brief.announcements import announcer
-from satchel.brief.room import conflicts, looking, marks, needs, since, states, threads, where
-from satchel.brief.room.reading import Reading
+from satchel.brief.room import (
+    conflicts,
+    histories,
+    looking,
+    marks,
+    memory,
+    needs,
+    since,
+    states,
+    threads,
+    where,
+    worktrees,
+)
+from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings
+from satchel.brief.room.looking import Look
+from satchel.brief.room.memory import Facets, Flagged, Spending
 from satchel.brief.room.records import (
     Conflicts,
     MarkedSeen,
     Needs,
-    Promoted,
-    PromotionUndone,
     Reached,
     Released,
     Since,
     Status,
     Where,
 )
-from satchel.brief.room.threads import SentMessages
+from satchel.brief.room.threads import SentMessages, Thread
+from satchel.brief.room.worktrees import Worktrees
 from satchel.find.kind import Kind
-from satchel.keep import events, following, kept, projects, replacing
-from satchel.keep.corrections import log
-from satchel.keep.corrections.service import Corrections
-from satchel.keep.decisions import updates as decisions
-from satchel.keep.decisions.records import KEEP, NewDecision
-from satchel.keep.decisions.service import Decisions
-from satchel.keep.entries.kind import ENTRY
+from satchel.keep import following, projects
 from satchel.keep.files import claiming
+from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
-from satchel.keep.names import check_agent, check_person, ensure_agent, is_persons
-from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
+from satchel.keep.names import check_person, ensure_agent, is_persons
+from satchel.keep.projects import Project, Service
+from satchel.keep.sessions.actors import require_person
 from satchel.keep.sessions.team import find_team
-from satchel.keep.strategies import Strategy
-from satchel.store.transaction import Transaction
 
 _MAX_SEQ = 2**62
+_MOST_BRIEFINGS = 100
+_MARKING = ("mark changes as seen", "Leave it to the person")
 
 
-class Room(Reading):
+class Room(Service):
     """The status of a project for people, and their actions on it."""
 
     def reached(self) -> Reached:
@@ -60,9 +69,8 @@ class Room(Reading):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return needs.find(looking.begin(transaction, project.id, name, work.clock()))
+        with self._look(self._person(person)) as (look, _):
+            return needs.find(look)
 
     def since(self, person: str | None = None) -> Since:
         """Return the changes by others that a person has not seen.
@@ -73,9 +81,8 @@ class Room(Reading):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return since.find(looking.begin(transaction, project.id, name, work.clock()), project.seq)
+        with self._look(self._person(person)) as (look, project):
+            return since.find(look, project.seq)
 
     def see(
         self, refs: Sequence[str] | None = None, *, up_to: int | None = None, person: str | None = None
@@ -93,24 +100,19 @@ class Room(Reading):
             NotFound: the project has no such thing.
             Refused: the caller is not a person.
         """
-        name, work = self._person(person), self._workplace
         wanted = () if refs is None else marks.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
-        require_person(work, "mark changes as seen", "Leave it to the person")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.find(transaction, work)
-            project = project if project.id else projects.ensure(transaction, work, now)
+        with self._act(person, *_MARKING) as look:
+            project = projects.find(look.transaction, self._workplace)
             if up_to is not None and up_to > project.seq:
                 raise InvalidInput(
                     f"change {up_to} does not exist yet; the last is {project.seq}",
                     "Give the seq of the answer that was seen",
                 )
             reached = project.seq if up_to is None else up_to
-            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
             marks.mark(look, wanted, reached)
-        return MarkedSeen(name, wanted, reached)
+        return MarkedSeen(look.person, wanted, reached)
 
     def unsee(self, ref: str, *, person: str | None = None) -> bool:
         """Show one thing again that a person has marked as seen, or everything that the last :meth:`see` has marked.
@@ -128,120 +130,8 @@ class Room(Reading):
             NotFound: the project has no such thing.
             Refused: the caller is not a person.
         """
-        require_person(self._workplace, "mark changes as seen", "Leave it to the person")
-        name, work = self._person(person), self._workplace
-        with projects.writing(work) as (transaction, project, now):
-            return marks.unmark(marks.begin_person(looking.begin(transaction, project.id, name, now)), ref)
-
-    def promote(
-        self,
-        ref: str,
-        key: str,
-        value: str | None = None,
-        *,
-        rationale: str | None = None,
-        expected_revision: int | None = None,
-        agent: str | None = None,
-    ) -> Promoted:
-        """Make a decision from a note and retract the note, in one transaction.
-
-        Args:
-            ref: the short id of the note.
-            key: of the decision, new or existing.
-            value: of the decision; None is the text of the note.
-            rationale: why.
-            expected_revision: as :meth:`satchel.keep.decisions.service.Decisions.set` takes it.
-            agent: who decides; None takes the default.
-
-        Raises:
-            InvalidInput, TooLarge: an argument is invalid.
-            NotFound, Conflict, Refused: there is no such note, it is retracted or a person's, or the revision is
-                another.
-        """
-        work, number = self._workplace, Kind.ENTRY.number_of(ref)
-        agent = check_agent(work, agent)
-        with projects.writing(work) as (transaction, project, now):
-            note = kept.load(ENTRY, transaction, project.id, number)
-            if note is None:
-                raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
-            actor = acting(transaction, work, project.id, agent, now)
-            by = log.Corrector(
-                actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now
-            )
-            item = (Kind.ENTRY, number)
-            log.check_replaceable(transaction, project.id, item, by)
-            new = NewDecision(
-                key,
-                note.content if value is None else value,
-                rationale=KEEP if rationale is None else rationale,
-                expected_revision=expected_revision,
-            )
-            setter = decisions.Setter(work, project.id, actor, now, by.passes)
-            done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
-            for change in done.changes:
-                announcer(work)(transaction, change)
-            replacing.retract(transaction, project.id, Kind.ENTRY, number)
-            reason = f"decided as {done.decision.ref}"
-            correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)
-            events.record(transaction, project.id, events.RETRACTION, now, by=actor, item=item)
-        return Promoted(done.decision, note.ref, correction)
-
-    def take_back_promotion(
-        self, ref: str, *, revision: int, correction: int, agent: str | None = None
-    ) -> PromotionUndone:
-        """Restore the note of a promotion, and the decision as it was before.
-
-        Args:
-            ref: the short id of the decision.
-            revision, correction: from the promotion.
-            agent: who undoes it; None takes the default.
-
-        Raises:
-            NotFound: there is no such decision or correction.
-            Conflict: the decision was changed since, or the note was corrected again.
-        """
-        work = self._workplace
-        undone = Corrections(work).undo(correction=correction, agent=agent)
-        # in another transaction: if the decision was changed since, the note is restored all the same
-        decision = Decisions(work, announcer(work)).take_back(ref, revision, agent=agent)
-        return PromotionUndone(decision, undone.ref)
-
-    def accept_proposal(self, ref: str, *, person: str | None = None) -> Strategy:
-        """Save the strategy that a run proposes.
-
-        Args:
-            ref: the ref of the need.
-            person: who accepts, as for :meth:`needs`.
-
-        Raises:
-            Conflict: it was accepted or rejected before.
-            InvalidInput: not a proposal.
-            NotFound: nothing is proposed there.
-            Refused: the caller is not a person.
-        """
-        saved = self._decide_proposal(ref, person, accepts=True)
-        assert saved is not None
-        return saved
-
-    def reject_proposal(self, ref: str, *, person: str | None = None) -> None:
-        """Reject the strategy that a run proposes, for all persons.
-
-        Raises:
-            Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept_proposal`.
-        """
-        self._decide_proposal(ref, person, accepts=False)
-
-    def _decide_proposal(self, ref: str, person: str | None, *, accepts: bool) -> Strategy | None:
-        from satchel.brief.room import needs_proposals
-
-        require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
-        name, work = self._person(person), self._workplace
-        with projects.writing(work) as (transaction, project, now):
-            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
-            done = needs_proposals.decide(look, work, ref, accepts=accepts)
-            what = f"rejected {ref}" if done is None else f"accepted {ref} as {done.ref}"
-            record_passage(transaction, work, project.id, what, now)
-            return done
+        with self._act(person, *_MARKING) as look:
+            return marks.unmark(look, ref)
 
     def status(self, person: str | None = None) -> Status:
         """Return needs, agents at work, conflicts and changes in one snapshot.
@@ -252,34 +142,29 @@ class Room(Reading):
         Raises:
             InvalidInput: not a person.
         """
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            look = looking.begin(transaction, project.id, name, now)
+        with self._look(self._person(person)) as (look, project):
             return Status(
                 project.name,
-                name,
+                look.person,
                 needs.find(look),
-                find_team(transaction, project.id, None, now, states.find, is_all=False),
-                conflicts.find(look, work),
+                find_team(look.transaction, look.project_id, None, look.now, states.find, is_all=False),
+                conflicts.find(look, self._workplace),
                 since.find(look, project.seq),
             )
 
     def where(self) -> Where:
         """Return the sessions, and their times at work in the last 24 hours."""
-        work, caller = self._workplace, self._workplace.caller
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            own = None if caller is None else caller.find(transaction, project.id)
-            return where.find(transaction, project.id, None if own is None else own.id, now)
+        caller = self._workplace.caller
+        with self._look() as (look, _):
+            own = None if caller is None else caller.find(look.transaction, look.project_id)
+            return where.find(look, None if own is None else own.id)
 
     def conflicts(self) -> Conflicts:
         """Return the files that two sessions claim, want or have edited in the last hour, and the decisions and rules
         that two have changed in the last day.
         """
-        work = self._workplace
-        with projects.reading(work) as (transaction, project):
-            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()), work)
+        with self._look(self._person(None)) as (look, _):
+            return conflicts.find(look, self._workplace)
 
     def sent(self, *, limit: int = 20, person: str | None = None) -> SentMessages:
         """Return the messages that a person sent, with who got and read them and the answer, the latest first.
@@ -292,9 +177,8 @@ class Room(Reading):
             InvalidInput: not a person, or another number.
         """
         check_whole("limit", limit, 100, smallest=1)
-        name, work = self._person(person), self._workplace
-        with projects.reading(work) as (transaction, project):
-            return threads.sent_by(looking.begin(transaction, project.id, name, work.clock()), limit)
+        with self._look(self._person(person)) as (look, _):
+            return threads.sent_by(look, limit)
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
         """Answer a message, unless somebody has answered it since it was read.
@@ -329,14 +213,12 @@ class Room(Reading):
             Conflict: the claim has ended since, or was renewed.
             Refused: the caller is not a person.
         """
-        work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
-        require_person(work, "end the claim of another", "Ask for the file with satchel's send_message")
-        with projects.writing(work) as (transaction, project, now):
-            number, name = ensure_agent(transaction, project.id, by, now)
-            ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
-            message = self._tell(transaction, number, ended, f"I released your claim on {ended.path}", now)
-        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message), ended.ending)
+        with self._act(person, "end the claim of another", "Ask for the file with satchel's send_message") as look:
+            ended = claiming.release_by_person(
+                look.transaction, look.project_id, session, path, expires_at, look.now, look.person
+            )
+            return self._tell(look, ended, f"I released your claim on {ended.path}", ended.ending)
 
     def restore_claim(self, ending: int, *, person: str | None = None) -> Released:
         """Restore a claim that a person ended in the last 10 minutes, and send its holder a message.
@@ -350,32 +232,162 @@ class Room(Reading):
             NotFound: no person has ended a claim with this number.
             Refused: the caller is not a person.
         """
-        work, by = self._workplace, self._person(person)
         check_whole("ending", ending, _MAX_SEQ)
-        require_person(work, "restore a claim", "Claim the file")
-        with projects.writing(work) as (transaction, project, now):
-            number, _ = ensure_agent(transaction, project.id, by, now)
-            restored = claiming.restore_ended(transaction, project.id, ending, now)
-            message = self._tell(transaction, number, restored, f"Your claim on {restored.path} is yours again", now)
-        return Released(restored.path, restored.agent, Kind.MESSAGE.ref(message), ending)
+        with self._act(person, "restore a claim", "Claim the file") as look:
+            restored = claiming.restore_ended(look.transaction, look.project_id, ending, look.now)
+            return self._tell(look, restored, f"Your claim on {restored.path} is yours again", ending)
 
-    def _tell(
-        self, transaction: Transaction, sender: int, claim: claiming.ReleasedByPerson, text: str, now: int
-    ) -> int:
-        work = self._workplace
-        project = projects.find(transaction, work)
-        return updates.post(
-            transaction,
-            project.id,
-            sender_id=sender,
-            to_id=claim.number,
-            type="warning",
-            priority="medium",
-            text=text,
-            now=now,
-            retention=work.retention,
+    def thread(self, ref: str) -> Thread:
+        """Return the thread of a message to anyone.
+
+        Args:
+            ref: the message's short id.
+
+        Raises:
+            InvalidInput: not the id of a message.
+            NotFound: the project has no such message, or it has expired.
+        """
+        number = Kind.MESSAGE.number_of(ref)
+        with self._look() as (look, _):
+            return threads.one(look, number)
+
+    def history(self, ref: str) -> ItemHistory:
+        """Return the history of an item: corrections, replacement and deliveries.
+
+        Args:
+            ref: its short id.
+
+        Raises:
+            InvalidInput: not an id.
+            NotFound: the project has no such item.
+        """
+        item = read_ref(ref)
+        with self._look() as (look, _):
+            return histories.of_item(look, *item)
+
+    def error(self, ref: str) -> ErrorHistory:
+        """Return an error with all its solutions, the reports on them, and where it was met.
+
+        Args:
+            ref: its short id.
+
+        Raises:
+            InvalidInput: not the id of an error.
+            NotFound: the project has no such error, or it has expired.
+        """
+        number = Kind.ERROR_PATTERN.number_of(ref)
+        with self._look() as (look, _):
+            return histories.of_error(look, number)
+
+    def spending(self, days: int = 14) -> Spending:
+        """Return the tokens added to the context of agents, day by day.
+
+        Args:
+            days: how many, 1 to 90; today is the last.
+
+        Raises:
+            InvalidInput: it is another number.
+        """
+        check_whole("days", days, memory.MOST_DAYS, smallest=1)
+        with self._look() as (look, _):
+            return memory.count_spending(look, days)
+
+    def facets(self, kind: str | None = None) -> Facets:
+        """Return the number of items of the project's memory by kind, state, tag, file and author.
+
+        Args:
+            kind: the only kind whose states, tags, files and authors are counted.
+
+        Raises:
+            InvalidInput: memory has no such kind.
+        """
+        names = {KINDS[one].name: one for one in memory.MEMORY}
+        if kind is not None and kind not in names:
+            raise unknown_name("kind", kind, names)
+        with self._look() as (look, project):
+            return memory.count(look, project, self._workplace, None if kind is None else names[kind])
+
+    def flags(self, refs: Sequence[str]) -> Flagged:
+        """Return which items are confirmed, stale, pinned, and how many sessions got them.
+
+        Args:
+            refs: 1 to 100 short ids.
+
+        Raises:
+            InvalidInput: not ids, or too many.
+        """
+        check_whole("refs", len(refs), memory.MOST_FLAGGED, smallest=1)
+        wanted = list(dict.fromkeys(map(read_ref, refs)))
+        with self._look() as (look, _):
+            return memory.flags(look, self._workplace, wanted)
+
+    def selected(self, what: str, tag: str = "") -> tuple[str, ...]:
+        """Return the short ids of the newest items of a state or tag, or of the items that most sessions got.
+
+        Args:
+            what: stale, unconfirmed, draft, pinned, used, or tag.
+            tag: the tag, if that is asked for.
+
+        Raises:
+            InvalidInput: what is another word.
+        """
+        if what not in memory.SELECTIONS:
+            raise unknown_name("what", what, memory.SELECTIONS)
+        with self._look() as (look, _):
+            return memory.select(look, self._workplace, what, tag)
+
+    def briefings(self, session: str | None = None, *, limit: int = 20) -> PastBriefings:
+        """Return what was added to the context of a session, with the items, the latest first.
+
+        Args:
+            session: its uid, in hexadecimal; None is every session.
+            limit: 1 to 100.
+
+        Raises:
+            InvalidInput: an argument is invalid.
+        """
+        check_whole("limit", limit, _MOST_BRIEFINGS, smallest=1)
+        uid = None if session is None else _check_uid(session)
+        with self._look() as (look, _):
+            return histories.briefings(look, uid, limit)
+
+    def worktrees(self) -> Worktrees:
+        """Return the worktrees of the last day, with their commits and what is not committed there."""
+        with self._look() as (look, _):
+            return worktrees.find(look, self._workplace)
+
+    def _tell(self, look: Look, claim: claiming.ReleasedByPerson, text: str, ending: int) -> Released:
+        retention = self._workplace.retention
+        number = updates.post(
+            look.transaction, look.project_id, text, look.now, retention, sender=look.number, to=claim.number
         )
+        return Released(claim.path, claim.agent, Kind.MESSAGE.ref(number), ending)
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent
         return check_person(person or (default if is_persons(default) else self._workplace.person()))
+
+    @contextmanager
+    def _look(self, person: str | None = None) -> Iterator[tuple[Look, Project]]:
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            if person is None:
+                yield looking.of_nobody(transaction, project.id, work.clock()), project
+            else:
+                yield looking.begin(transaction, project.id, person, work.clock()), project
+
+    @contextmanager
+    def _act(self, person: str | None, what: str, remedy: str) -> Iterator[Look]:
+        require_person(self._workplace, what, remedy)
+        name = self._person(person)
+        with projects.writing(self._workplace) as (transaction, project, now):
+            look = looking.begin(transaction, project.id, name, now)
+            number, known = ensure_agent(transaction, project.id, name, now)
+            yield look._replace(number=number, person=known)
+
+
+def _check_uid(session: str) -> str:
+    try:
+        return bytes.fromhex(session).hex()
+    except ValueError:
+        raise InvalidInput(f"{session[:80]!r} is no uid of a session", "Give it as the team lists it") from None

@@ -97,9 +97,8 @@ def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
         ref = facts.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
         what = "forgotten" if kind == events.FORGOTTEN else "undone" if changed in undone else "done"
         text = ref or shortened(str(facts.get("what", "")), LINE_CHARS)
-        changes.append(
-            Changed("action", numbered_ref("action", number), what, text, facts.get("by") or agent, changed, number)
-        )
+        mark, by = numbered_ref("action", number), facts.get("by") or agent
+        changes.append(Changed("action", mark, what, text, by, changed, number))
     return changes
 
 
@@ -133,19 +132,9 @@ def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
         # only the time of its first state is known
         is_new = revision is None or not seen_at or (revision == 1 and created > seen_at)
         action = {_DEPRECATED: "deprecated", _DRAFT: "proposed"}.get(status, "set" if is_new else "changed")
-        changes.append(
-            Changed(
-                "decision",
-                Kind.DECISION.ref(number),
-                action,
-                shortened(f"{key}: {value}", LINE_CHARS),
-                agent,
-                updated,
-                seq,
-                before=None if is_new else _cut(value_text(*before)),
-                after=_cut(value),
-            )
-        )
+        was, line = None if is_new else _cut(value_text(*before)), shortened(f"{key}: {value}", LINE_CHARS)
+        ref = Kind.DECISION.ref(number)
+        changes.append(Changed("decision", ref, action, line, agent, updated, seq, was, _cut(value)))
     return changes
 
 
@@ -206,17 +195,8 @@ def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
         files = list(dict.fromkeys(path for path, *_ in edits))
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
         _path, changed, seq = edits[0]
-        changes.append(
-            Changed(
-                "files",
-                files_ref(agent),
-                "edited",
-                shortened(", ".join(files[:_MOST_FILES]) + more, LINE_CHARS),
-                agent,
-                changed,
-                seq,
-            )
-        )
+        line = shortened(", ".join(files[:_MOST_FILES]) + more, LINE_CHARS)
+        changes.append(Changed("files", files_ref(agent), "edited", line, agent, changed, seq))
     return changes
 
 
@@ -247,9 +227,8 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
         parts = [ref, f"by {KIND_OF[kind].ref(heir)}" if heir is not None else None, reason, text]
         line = shortened(": ".join(filter(None, (" ".join(filter(None, parts[:2])), *parts[2:]))), LINE_CHARS)
         action = done if undone is None else f"{done}, taken back"
-        changes.append(
-            Changed("correction", numbered_ref("correction", number), action, line, agent, changed, seq, item=ref)
-        )
+        mark = numbered_ref("correction", number)
+        changes.append(Changed("correction", mark, action, line, agent, changed, seq, item=ref))
     return changes
 
 

@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.room import conflicts
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, of_nobody, once, once_a_minute, possible
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once, once_a_minute, possible
 from satchel.brief.room.records import Need
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -149,25 +149,24 @@ def _session_facts(
 
 
 class _Pad(NamedTuple):
-    # with its author, and its run if that can be ended
+    # with its author
     number: int
     task: str | None
     pad: structured.Scratchpad
     created_at: int
     agent: str | None
-    run: str | None
 
 
 def _pads(look: Look, numbers: Collection[int]) -> dict[int, _Pad]:
     rows = look.rows(
         f"""
-        SELECT s.id, c.id, c.task_id, c.content, c.created_at, a.name, {OPEN_RUN}
+        SELECT s.id, c.id, c.task_id, c.content, c.created_at, a.name
         FROM sessions s JOIN context c ON c.id = (
             SELECT n.id FROM context n
             WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
-        LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
+        LEFT JOIN agents a ON a.id = c.agent_id
         WHERE s.id IN {set_of(numbers)}
         """
     )
@@ -321,9 +320,9 @@ def _with_session(look: Look) -> Iterator[Need]:
         if state.name == "waiting" and not is_blocked:
             continue
         kind, ref = "stuck" if state.name == "stuck" else "blocked", Kind.ENTRY.ref(last.number)
-        actions = possible(answer=last.agent, end_run=last.run, see=True)
+        actions = possible(answer=last.agent, see=True)
         text, key = state.reason or "", f"session-{uid}"
-        yield Need(kind, _HIGH, text, ref, uid, last.agent, state.since_at, actions, run=last.run, key=key)
+        yield Need(kind, _HIGH, text, ref, uid, last.agent, state.since_at, actions, key=key)
 
 
 @once_a_minute
@@ -331,7 +330,6 @@ def _without_session(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT c.id, c.content, c.run_id, c.task_id, c.loop_id, c.agent_id, c.session_id, c.created_at, a.name,
-            {OPEN_RUN},
             EXISTS (
                 SELECT 1 FROM context n WHERE n.run_id = c.run_id AND n.agent_id = c.agent_id
                     AND n.created_at > c.created_at
@@ -342,7 +340,7 @@ def _without_session(look: Look) -> list[Need]:
         FROM (
             SELECT * FROM context WHERE project_id = :project AND type = {SCRATCHPAD} AND superseded_by IS NULL
                 AND created_at > :after ORDER BY created_at DESC, id DESC LIMIT {_MOST_PADS}
-        ) c LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
+        ) c LEFT JOIN agents a ON a.id = c.agent_id
         ORDER BY c.created_at DESC, c.id DESC
         """,
         after=look.now - LISTED_DAYS * DAY_MS,
@@ -356,7 +354,7 @@ def _without_session(look: Look) -> list[Need]:
             last.append((number, content, (run, task, loop, agent, None, None), at, *others))
         places.add(place)
     settled = settlements(look, [number for number, *_ in last])
-    for number, content, place, at, name, run, has_gone_on in last:
+    for number, content, place, at, name, has_gone_on in last:
         try:
             pad = structured.scratchpad(content)
         except InvalidInput:  # another program may have written the row
@@ -368,10 +366,6 @@ def _without_session(look: Look) -> list[Need]:
         if stuck_since is None and (not pad.blockers or has_gone_on):
             continue
         kind, began = ("blocked", at) if stuck_since is None else ("stuck", stuck_since)
-        text, ref, actions = (
-            reason_of(place[1], pad),
-            Kind.ENTRY.ref(number),
-            possible(answer=name, end_run=run, see=True),
-        )
-        needs.append(Need(kind, _HIGH, text, ref, None, name, began, actions, run=run))
+        text, actions = reason_of(place[1], pad), possible(answer=name, see=True)
+        needs.append(Need(kind, _HIGH, text, Kind.ENTRY.ref(number), None, name, began, actions))
     return needs

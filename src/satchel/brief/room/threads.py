@@ -10,31 +10,15 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction, grouped, set_of
-
-MOST = 50
-"""How many threads are listed at once."""
+from satchel.store.transaction import grouped, set_of
 
 MOST_OF_ONE = 200
 """How many messages of one thread are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadMessage:
-    """One message in its thread.
-
-    Attributes:
-        depth: the number of messages between it and the first one shown; 0 for that.
-        message: with its readers.
-    """
-
-    depth: int
-    message: Message
-
-
-@dataclass(frozen=True, slots=True)
 class Thread:
-    """A message and its answers, each after the message that it answers.
+    """A message and its answers, in order.
 
     Attributes:
         thread: the short id of the first message, which may have expired.
@@ -43,22 +27,8 @@ class Thread:
     """
 
     thread: str
-    messages: tuple[ThreadMessage, ...]
+    messages: tuple[Message, ...]
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """Threads, the one with the latest message first.
-
-    Attributes:
-        before: the cursor for the next page; None at the end.
-        asked_at: in milliseconds UTC.
-    """
-
-    items: tuple[Thread, ...]
-    before: str | None
-    asked_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,83 +117,36 @@ def sent_by(look: Look, most: int) -> SentMessages:
     answer_of: dict[int, tuple[str | None, str | None, int | None]] = {
         to: (Kind.MESSAGE.ref(number), agent, at) for to, number, agent, at in answers
     }
-    nothing: tuple[str | None, str | None, int | None] = (None, None, None)
-    sent = tuple(
-        SentMessage(
-            Kind.MESSAGE.ref(number),
-            to,
-            shortened(text, LINE_CHARS),
-            tuple(receipts.get(number, ())),
-            *answer_of.get(number, nothing),
-            at,
-        )
-        for number, to, text, at in rows
-    )
-    return SentMessages(sent, look.now)
+    sent = []
+    for number, to, text, at in rows:
+        answer = answer_of.get(number, (None, None, None))
+        line, came_to = shortened(text, LINE_CHARS), tuple(receipts.get(number, ()))
+        sent.append(SentMessage(Kind.MESSAGE.ref(number), to, line, came_to, *answer, at))
+    return SentMessages(tuple(sent), look.now)
 
 
 # In how many windows, newest first, deliveries of messages are looked for.
 _WINDOWS = 500
 
 
-def find(
-    transaction: Transaction, project_id: int, agent: int | None, before: int | None, limit: int, now: int
-) -> Threads:
-    """Return threads with messages from or to an agent (None is any), whose latest one is older than ``before``."""
-    # threads are read by the id of their latest message, the order of their index
-    of_agent = "" if agent is None else "AND :agent IN ({0}.from_agent_id, {0}.to_agent_id, {0}.first_to_id)"
-    older = "" if before is None else "AND m.id < :before"
-    rows = transaction.all(
-        f"""
-        SELECT m.id, COALESCE(m.thread_id, m.id) FROM agent_messages m
-        WHERE +m.project_id = :project AND +m.expires_at > :now {older} {of_agent.format("m")}
-            AND NOT EXISTS (
-                SELECT 1 FROM agent_messages n WHERE n.thread_id = COALESCE(m.thread_id, m.id) AND n.id > m.id
-                    AND +n.expires_at > :now {of_agent.format("n")}
-            )
-        ORDER BY m.id DESC LIMIT :limit
-        """,
-        {"project": project_id, "now": now, "agent": agent, "before": before, "limit": limit + 1},
-    )
-    reader = Reader(project_id, NOBODY, now)
-    items = tuple(_thread(transaction, reader, thread) for _, thread in rows[:limit])
-    return Threads(items, Kind.MESSAGE.ref(rows[limit - 1][0]) if len(rows) > limit else None, now)
-
-
-def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thread:
+def one(look: Look, number: int) -> Thread:
     """Return the thread of a message."""
-    row = transaction.one(
+    rows = look.rows(
         "SELECT COALESCE(thread_id, id) FROM agent_messages "
         "WHERE id = :id AND project_id = :project AND expires_at > :now",
-        {"id": number, "project": project_id, "now": now},
+        id=number,
     )
-    if row is None:
+    if not rows:
         raise NotFound(
             f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
-            "The list of threads has the ids",
+            "Lists of messages have the ids",
         )
-    return _thread(transaction, Reader(project_id, NOBODY, now), row[0])
-
-
-def _thread(transaction: Transaction, reader: Reader, number: int) -> Thread:
-    messages = load_thread(transaction, reader, number, MOST_OF_ONE)
+    ((thread,),) = rows
+    messages = load_thread(look.transaction, Reader(look.project_id, NOBODY, look.now), thread, MOST_OF_ONE)
     total = len(messages)
     if total == MOST_OF_ONE:
-        row = transaction.one(
+        [[total]] = look.rows(
             "SELECT count(*) FROM agent_messages WHERE (id = :thread OR thread_id = :thread) AND +expires_at > :now",
-            {"thread": number, "now": reader.now},
+            thread=thread,
         )
-        total = total if row is None else int(row[0])
-    return Thread(Kind.MESSAGE.ref(number), tuple(_nested(messages)), total)
-
-
-def _nested(messages: list[Message]) -> list[ThreadMessage]:
-    ids = {one.id for one in messages}
-    answers = grouped((one.reply_to if one.reply_to in ids else None, one) for one in messages)
-    nested: list[ThreadMessage] = []
-    waiting = [(0, message) for message in reversed(answers.get(None, []))]
-    while waiting:
-        depth, message = waiting.pop()
-        nested.append(ThreadMessage(depth, message))
-        waiting += [(depth + 1, answer) for answer in reversed(answers.get(message.id, []))]
-    return nested
+    return Thread(Kind.MESSAGE.ref(thread), tuple(messages), total)

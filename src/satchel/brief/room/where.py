@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, once_a_minute, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -29,12 +29,14 @@ _SOURCES = {
 }
 
 
-def find(transaction: Transaction, project_id: int, own_session: int | None, now: int) -> Where:
+def find(look: Look, own_session: int | None) -> Where:
     """Return the sessions and their times at work."""
-    ended = (now // QUARTER_MS + 1) * QUARTER_MS
+    ended = (look.now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
-    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, ended_since=began)
-    return Where(team, _timeline(of_nobody(transaction, project_id, now), began), began, ended)
+    team = find_team(
+        look.transaction, look.project_id, own_session, look.now, states.find, is_all=False, ended_since=began
+    )
+    return Where(team, _timeline(look, began), began, ended)
 
 
 @once_a_minute
@@ -70,19 +72,11 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
         steps += [(at, f"{one['command']} passed") for at, one in passed.get(number, ())]
         steps += [(turn_ended + 1, "got another prompt")] if turn_ended is not None and seen_at > turn_ended else []
         spans = _spans([at for at in (*signs, last) if began <= at], max(created, began), last)
-        days.append(
-            SessionDay(
-                uid.hex(),
-                agent,
-                client,
-                _without(idle.get(number, ()), spans),
-                turn_ended if is_idle else None,
-                _merged(marks.get(number, ())),
-                tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
-                _last_step(marks.get(number, ()), steps),
-                tuple(idle.get(number, ())),
-            )
-        )
+        own, pauses = marks.get(number, ()), tuple(idle.get(number, ()))
+        worked, idle_at = _without(pauses, spans), turn_ended if is_idle else None
+        held = tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path)))
+        last_step = _last_step(own, steps)
+        days.append(SessionDay(uid.hex(), agent, client, worked, idle_at, _merged(own), held, last_step, pauses))
     return tuple(days)
 
 
@@ -161,17 +155,10 @@ def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: lis
 
 
 def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[int]) -> ClaimBar:
-    until = details["until"]
-    return ClaimBar(
-        details["path"],
-        details.get("worktree"),
-        details["began"],
-        min(at, until),
-        until,
-        "ended" if details.get("by") else "expired" if kind == events.EXPIRY else "released",
-        details.get("reason"),
-        tuple(extended),
-    )
+    until, began, reason = details["until"], details["began"], details.get("reason")
+    end = "ended" if details.get("by") else "expired" if kind == events.EXPIRY else "released"
+    tree, ended = details.get("worktree"), min(at, until)
+    return ClaimBar(details["path"], tree, began, ended, until, end, reason, tuple(extended))
 
 
 # the session, the item's number, what its line begins with, its text (of a decision maybe a number), and the time

@@ -16,7 +16,7 @@ from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Claimant, Lease, Terms
-from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, is_there, tree_of
+from satchel.keep.files.places import Place, clashing, edited_file, is_there, tree_of
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
 from satchel.keep.presence import is_anyone_waiting
@@ -71,9 +71,7 @@ def places_of(work: Workplace, cwd: str, files: Sequence[tuple[str, str]]) -> di
 
 def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) -> list[EditedFile]:
     """Return the files of an edit that are in the project, each once, in the worktree that contains it."""
-    change_of = places_of(context.work, cwd, edits)
-    spelled = as_on_disk(context.transaction, context.project_id, context.work.files_root, list(change_of))
-    return [EditedFile(place, change) for place, change in dict(zip(spelled, change_of.values(), strict=True)).items()]
+    return [EditedFile(place, change) for place, change in places_of(context.work, cwd, edits).items()]
 
 
 def find_conflicts(context: HookContext, touched: Sequence[EditedFile]) -> Conflicts:

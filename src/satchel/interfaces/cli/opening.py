@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from satchel.base.errors import SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.cli import outcome
-from satchel.keep.sessions.caller import COMMAND
-from satchel.remote.opening import open_anywhere
+from satchel.keep.sessions.caller import COMMAND, Caller
+from satchel.remote.where import open_anywhere
 from satchel.store.engine import back_up_when_due
 
 __all__ = ["done", "open_anywhere", "opened", "warn"]
@@ -25,7 +25,7 @@ def opened(
     agent: str | None = None,
     here: bool = False,
     read_only: bool = False,
-    caller: str = COMMAND,
+    caller: str | Caller = COMMAND,
 ) -> Iterator[Satchel]:
     """Open the store of a command; warnings about the configuration go to stderr."""
     with open_anywhere(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:

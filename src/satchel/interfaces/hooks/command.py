@@ -190,7 +190,7 @@ def moment_of(event: HookEvent) -> Moment | None:
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
     """Open the store that an event belongs to, if any."""
     from satchel.keep.sessions.caller import Caller
-    from satchel.remote.opening import open_anywhere
+    from satchel.remote.where import open_anywhere
 
     satchel = open_anywhere(
         cwd=folder,

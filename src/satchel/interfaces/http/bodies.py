@@ -25,12 +25,7 @@ Result = TypeVar("Result")
 
 
 async def parse(body: bytes, parser: Callable[[bytes], Result]) -> Result:
-    """Check the shape of a JSON body, and return what the parser makes of it.
-
-    Raises:
-        InvalidInput: it nests too deep.
-        TooLarge: it holds too many values.
-    """
+    """Check the shape of a JSON body, and return what the parser makes of it."""
 
     def checked() -> Result:
         check_shape(body)
@@ -40,12 +35,7 @@ async def parse(body: bytes, parser: Callable[[bytes], Result]) -> Result:
 
 
 def check_shape(body: bytes) -> None:
-    """Check how deep a JSON text nests and how many values it holds, without parsing it.
-
-    Raises:
-        InvalidInput: it nests too deep.
-        TooLarge: it holds too many values.
-    """
+    """Check how deep a JSON text nests and how many values it holds, without parsing it."""
     if _openings(body) <= MAX_DEPTH and _values(body) <= MAX_VALUES:
         return
     # a string may hold any of these characters
@@ -63,11 +53,7 @@ def check_shape(body: bytes) -> None:
 
 
 def members(body: bytes) -> dict[str, Any]:
-    """Return the members of a body that is a JSON object, or empty.
-
-    Raises:
-        InvalidInput: it is not.
-    """
+    """Return the members of a body that is a JSON object, or empty."""
     if not body:
         return {}
     try:

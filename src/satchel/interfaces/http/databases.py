@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from satchel.base.config import FILE_NAME
-from satchel.base.errors import InvalidInput, Refused, nearest
-from satchel.base.file_checks import my_users, owner_name, read_toml
+from satchel.base.errors import InvalidInput, nearest
+from satchel.base.file_checks import read_secret, read_toml, refuse_readers
 from satchel.base.folders import config_folder
 from satchel.store.postgres import Address, parse
 
@@ -19,8 +17,6 @@ TABLE = "databases"
 _PREFIX = "postgresql:"
 _KEYS = ("url", "schema", "role", "password_file")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
-_MOST_PASSWORD_BYTES = 4_096
-_OTHERS, _OTHERS_WRITE = stat.S_IRWXG | stat.S_IRWXO, stat.S_IWGRP | stat.S_IWOTH
 
 
 def store_of(name: str) -> str:
@@ -39,11 +35,7 @@ def name_of(store: str) -> str:
 
 
 def configuration_file(named: Path | None) -> Path:
-    """Return the configuration file with the databases: the operator's choice, else the user's own file.
-
-    Raises:
-        InvalidInput: there is no such file.
-    """
+    """Return the configuration file with the databases: the operator's choice, else the user's own file."""
     if named is None:
         return config_folder() / FILE_NAME
     if not named.is_file():
@@ -52,33 +44,18 @@ def configuration_file(named: Path | None) -> Path:
 
 
 class Databases:
-    """The databases of one server.
-
-    Args:
-        file: the configuration, with tables ``[databases.NAME]`` of ``url`` and optional ``schema``, ``role`` and
-            ``password_file``.
-    """
+    """The databases of one server."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._tables: Mapping[str, object] | None = None
 
     def every(self) -> dict[str, Address]:
-        """Return the addresses of all databases by name.
-
-        Raises:
-            InvalidInput: a table is malformed.
-            Refused: a password is readable by others.
-        """
+        """Return the addresses of all databases by name."""
         return {name: self.address(name) for name in self._known()}
 
     def address(self, name: str) -> Address:
-        """Return the address of a database, with its password.
-
-        Raises:
-            InvalidInput: no table has this name, or it is malformed.
-            Refused: the password is readable by others.
-        """
+        """Return the address of a database, with its password."""
         known = self._known()
         if name not in known:
             close = nearest(name, known)
@@ -92,7 +69,7 @@ class Databases:
         except InvalidInput as error:
             raise InvalidInput(f"{TABLE}.{name} in {self._file}: {error.problem}", error.remedy) from None
         if urlsplit(address.url).password or "password=" in address.url:
-            _refuse_readers(self._file, self._file.stat(), "holds a password")
+            refuse_readers(self._file, self._file.stat(), "holds a password")
         return address
 
     def _known(self) -> Mapping[str, object]:
@@ -125,26 +102,7 @@ class Databases:
             return None
         path = self._file.parent / Path(named).expanduser()
         what = f"the password of the database {name}"
-        try:
-            with path.open("rb") as stream:
-                status = os.fstat(stream.fileno())
-                if not stat.S_ISREG(status.st_mode):
-                    raise Refused(f"{path} is no regular file", f"Put a file with {what} in its place")
-                _refuse_readers(path, status, f"holds {what}")
-                content = stream.read(_MOST_PASSWORD_BYTES)
-        except OSError as error:
-            raise InvalidInput(f"{path}, with {what}, cannot be read ({error.strerror})", "Check the path") from None
-        text = content.decode("utf-8", "replace").rstrip("\r\n")
+        text = read_secret(path, what, "Check the path").rstrip("\r\n")
         if not text or "\0" in text or "\n" in text:
             raise InvalidInput(f"{path} does not hold {what} alone, on one line", "Write it there, and nothing else")
         return text
-
-
-def _refuse_readers(path: Path, status: os.stat_result, why: str) -> None:
-    """Refuse a file that others can read, except one that root mounted into a container for this user."""
-    is_mine = status.st_uid in my_users()
-    if not is_mine and status.st_uid != 0:
-        raise Refused(f"{path} {why} and belongs to user {owner_name(status.st_uid)}", "Make one of your own")
-    if status.st_mode & (_OTHERS if is_mine else _OTHERS_WRITE):
-        may = "read" if is_mine else "change"
-        raise Refused(f"{path} {why}, and others can {may} it", f"Run `chmod 600 {path}`")

@@ -17,9 +17,9 @@ from starlette.types import Message, Receive, Scope, Send
 from satchel.base.clock import iso
 from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.interfaces.http.access import Access
-from satchel.interfaces.http.followers import Listener
+from satchel.interfaces.http.followers import PAGE, Listener
 from satchel.keep import following, projects
-from satchel.keep.following import Change, Cursor, Page, StreamItem
+from satchel.keep.following import Change, Cursor, StreamItem
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 PATH = "/api/events"
-PAGE = 500
-"""How much is read of the store at once, and how much an answer to ``wait=0`` holds at most."""
-
 _MEDIA_TYPE = "text/event-stream"
 _PARAMETERS = ("cursor", "kinds", "wait")
 _HEARTBEAT = b": nothing yet\n\n"
@@ -52,14 +49,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def answer(serving: Serving, request: Request, access: Access, is_valid: Callable[[], bool]) -> Response:
-    """Answer a request for events.
-
-    Args:
-        serving: the state of the server.
-        request: the request.
-        access: the rights of the caller.
-        is_valid: returns whether those rights are still valid.
-    """
+    """Answer a request for events."""
     query = request.query_params
     for name in query:
         if name not in _PARAMETERS:
@@ -111,13 +101,13 @@ def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
         return cursor
 
 
-def _missed(listener: Listener, position: Cursor, *, first: bool) -> Page | Cursor:
-    """Return the events after a listener's position, or a cursor to continue from if there are too many."""
+def _resume(listener: Listener, position: Cursor) -> Cursor | None:
+    """Return the cursor to continue from if more follows a position than a listener is told."""
     with listener.workplace.engine.read() as transaction:
         project = projects.find(transaction, listener.workplace)
-        if first and following.missed_too_much(transaction, project, position, listener.kinds):
+        if following.missed_too_much(transaction, project, position, listener.kinds):
             return following.now(transaction, project)
-        return following.read(transaction, project, position, PAGE, listener.kinds)
+    return None
 
 
 class _CutError(Exception):
@@ -125,12 +115,7 @@ class _CutError(Exception):
 
 
 class _Stream(Response):
-    """The stream of one listener.
-
-    Args:
-        position: the position of the listener.
-        is_valid: returns whether the token still has its rights.
-    """
+    """The stream of one listener."""
 
     def __init__(
         self,
@@ -151,11 +136,7 @@ class _Stream(Response):
         self._is_cut = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the listener leaves, is cut off, or the stream ends.
-
-        Raises:
-            Busy: it was cut off; the connection must be closed.
-        """
+        """Send events until the listener leaves, is cut off, or the stream ends."""
         scope["state"]["is_stream"] = True
         try:
             async with anyio.create_task_group() as both:
@@ -193,45 +174,24 @@ class _Stream(Response):
     async def _tell(self, send: Send) -> None:
         listener, limits = self._listener, self._followers.limits
         await self._say(send, _lines("ready", {"cursor": str(self._position)}, self._position))
-        await self._catch_up(send)
+        later = await to_thread.run_sync(_resume, listener, self._position)
+        if later is not None:
+            self._position = later
+            await self._say(send, _lines("reset", {"problem": _RESET, "cursor": str(later)}, later))
         check_at = anyio.current_time() + limits.heartbeat_seconds
         while not listener.failed:
-            items = await listener.news(limits.heartbeat_seconds)
+            page = await to_thread.run_sync(listener.watcher.page, listener, self._position)
+            if page.items:
+                await self._say(send, b"".join(_lines(_event(one), _data(one), one.cursor) for one in page.items))
+            self._position = page.cursor
+            if page.is_last:
+                await listener.news(max(0, check_at - anyio.current_time()))
             if anyio.current_time() >= check_at:
                 check_at = anyio.current_time() + limits.heartbeat_seconds
                 if not self._is_valid():
                     raise Refused("the token has expired or was revoked", "Ask for a new one")
-            news = b"".join(self._text(one) for one in items if _is_after(one, self._position))
-            if news:
-                await self._say(send, news)
-            if listener.is_behind:
-                await self._catch_up(send)
-            elif not items and not listener.failed:
                 await self._say(send, _HEARTBEAT)
         raise listener.failed
-
-    async def _catch_up(self, send: Send) -> None:
-        """Send the stored events after the position; newer ones wait in the queue."""
-        listener, is_first = self._listener, True
-        while not listener.failed:
-            listener.is_behind = False
-            page = await to_thread.run_sync(lambda first: _missed(listener, self._position, first=first), is_first)
-            is_first = False
-            if isinstance(page, Cursor):
-                self._position = page
-                await self._say(send, _lines("reset", {"problem": _RESET, "cursor": str(page)}, page))
-                continue
-            if page.items:
-                await self._say(send, b"".join(map(self._text, page.items)))
-            self._position = page.cursor
-            if page.is_last and not listener.is_behind:
-                return
-
-    def _text(self, one: StreamItem) -> bytes:
-        """Return the message for an event, and advance the position, never back."""
-        ours, its = self._position, one.cursor
-        self._position = Cursor(max(ours.changes, its.changes), max(ours.events, its.events))
-        return _lines(_event(one), _data(one), self._position)
 
     async def _say(self, send: Send, text: bytes) -> None:
         await self._send(send, {"type": "http.response.body", "body": text, "more_body": True})
@@ -241,10 +201,6 @@ class _Stream(Response):
             await send(message)
         if sending.cancelled_caught:
             raise _CutError
-
-
-def _is_after(one: StreamItem, position: Cursor) -> bool:
-    return one.of.seq > (position.changes if isinstance(one.of, Change) else position.events)
 
 
 def _event(one: StreamItem) -> str:

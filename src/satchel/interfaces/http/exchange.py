@@ -28,10 +28,6 @@ class CutOff(Exception):
 class Exchange:
     """A request and its response.
 
-    Args:
-        scope, receive, send: as in ASGI.
-        on_stream: called when the response starts as a stream of events.
-
     Attributes:
         id: the request id in the response and the log; generated here, never taken from the client.
         route: the template of its route, such as ``/api/{operation}``.
@@ -64,17 +60,7 @@ class Exchange:
         return perf_counter() - self._began
 
     async def read_body(self, limit: int, seconds: float, reserve: Callable[[int], None]) -> None:
-        """Read the body, for :meth:`receive` to return.
-
-        Args:
-            limit: the maximum size in bytes.
-            seconds: the time limit for it to arrive.
-            reserve: called with the number of bytes held in memory.
-
-        Raises:
-            Refusal: it is too large or too slow.
-            Gone: the client disconnected.
-        """
+        """Read the body, for :meth:`receive` to return."""
         if not self._has_body:
             return
         body = bytearray()
@@ -113,13 +99,7 @@ class Exchange:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal, *, drain_bytes: int, drain_seconds: float) -> None:
-        """Respond with a refusal.
-
-        Args:
-            drain_bytes: how much of an unread body to read and drop first: a client that is still sending would see a
-                connection reset instead of the response.
-            drain_seconds: the time limit for draining.
-        """
+        """Respond with a refusal, once the body is read: a client that still sends would see a reset instead."""
         if not await self._drain(drain_bytes, drain_seconds):
             refusal = Refusal(refusal.status, refusal.code, refusal.problem, refusal.remedy, (*refusal.headers, _CLOSE))
         await send_refusal(refusal, self.send)

@@ -30,15 +30,7 @@ INTERNAL_REMEDY = "Nothing more is known here; the server's log names the fault 
 
 
 class Refusal(Exception):
-    """A request refused with an HTTP status.
-
-    Args:
-        status: the HTTP status.
-        code: one of :data:`satchel.base.errors.ERROR_KINDS`, for programs that know Satchel's errors.
-        problem: what was wrong.
-        remedy: how to fix it.
-        headers: additional response headers.
-    """
+    """A request refused with an HTTP status."""
 
     def __init__(self, status: int, code: str, problem: str, remedy: str | None = None, headers: Headers = ()) -> None:
         self.status = status
@@ -82,11 +74,7 @@ def not_found() -> Refusal:
 
 
 def method_not_allowed(allowed: str) -> Refusal:
-    """Return the refusal of a method that a path does not support.
-
-    Args:
-        allowed: the supported methods, separated by commas.
-    """
+    """Return the refusal of a method that a path does not support."""
     allowed = ", ".join(sorted(allowed.split(", ")))  # they come from a set
     headers = (("Allow", allowed),) if allowed else ()
     return Refusal(
@@ -106,11 +94,7 @@ def internal() -> Refusal:
 
 
 def confined(refusal: Refusal, hide: Callable[[str, str], str]) -> Refusal:
-    """Return a refusal for a token holder.
-
-    Args:
-        hide: removes from a text, given the code of its error, what belongs to the operator of the server.
-    """
+    """Return a refusal for a token holder."""
     remedy = None if refusal.remedy is None else hide(refusal.remedy, refusal.code)
     return Refusal(refusal.status, refusal.code, hide(refusal.problem, refusal.code), remedy, refusal.headers)
 

@@ -1,4 +1,4 @@
-"""Listeners to events over HTTP: one watcher for each store, and a bounded queue for each listener."""
+"""Listeners to events over HTTP, and one watcher for each store that wakes them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import asyncio
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable
 from contextlib import suppress
 
 from satchel.base.errors import Conflict, SatchelError
 from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
-from satchel.keep.following import Cursor, StreamItem
+from satchel.keep.following import Cursor, Page
 from satchel.keep.projects import POLL_SECONDS, Workplace
 from satchel.store.engine import Engine, State
 
@@ -22,65 +21,36 @@ _log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 5
 
+PAGE = 500
+"""How much is read of the store at once, and how much an answer to ``wait=0`` holds at most."""
+
 
 class Listener:
     """A listener to one project; after :meth:`__init__`, used on its event loop only.
 
-    Args:
-        watcher: the watcher that notifies it once it is added there.
-        workplace: the store and the project.
-        kinds: the kinds of events to receive; None means all.
-        most: the capacity of its queue.
-
     Attributes:
-        is_behind: whether the queue overflowed, so that the store must be read again.
         failed: why delivery stopped.
     """
 
-    def __init__(
-        self, watcher: Watcher, workplace: Workplace, kinds: Collection[str] | None = None, most: int = 1_000
-    ) -> None:
+    def __init__(self, watcher: Watcher, workplace: Workplace, kinds: frozenset[str] | None = None) -> None:
         self.workplace = workplace
         self.kinds = kinds
-        self.is_behind = False
         self.failed: SatchelError | None = None
         self.loop = asyncio.get_running_loop()
         self.watcher = watcher
-        self._most = most
-        self._queue: deque[StreamItem] = deque()
         self._news = asyncio.Event()
 
-    @property
-    def project(self) -> str:
-        return self.workplace.project_name or ""
-
-    def tell(self, items: Sequence[StreamItem] | None) -> None:
-        """Queue new events; None means there were too many to pass on."""
-        if items is not None:
-            items = [one for one in items if self.kinds is None or one.of.kind in self.kinds]
-            if not items:
-                return
-        if items is None or self.is_behind or len(self._queue) + len(items) > self._most:
-            self._queue.clear()
-            self.is_behind = True
-        else:
-            self._queue.extend(items)
+    def wake(self, why: SatchelError | None = None) -> None:
+        """Tell it that the store was written, or why it can hear no more."""
+        self.failed = self.failed or why
         self._news.set()
 
-    def fail(self, why: SatchelError) -> None:
-        """Stop delivery with a reason."""
-        self.failed = why
-        self._news.set()
-
-    async def news(self, seconds: float) -> list[StreamItem]:
-        """Wait for queued events and return them; return none on timeout, on failure, or if it is behind."""
+    async def news(self, seconds: float) -> None:
+        """Wait until it is woken, or for some seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         self._news.clear()
-        items = list(self._queue)
-        self._queue.clear()
-        return items
 
 
 class Followers:
@@ -100,19 +70,14 @@ class Followers:
     def count(self) -> int:
         return sum(self._of_token.values())
 
-    def enter(self, token: str, workplace: Workplace, kinds: Collection[str] | None) -> Listener:
-        """Add a listener, to be removed with :meth:`leave`.
-
-        Raises:
-            Refusal: the limit of listeners is reached.
-        """
+    def enter(self, token: str, workplace: Workplace, kinds: frozenset[str] | None) -> Listener:
+        """Add a listener, to be removed with :meth:`leave`."""
         if self.count >= self.limits.in_all:
             raise _too_many(503, f"{self.count} listeners follow this server's projects", "try again later")
         if self._of_token.get(token, 0) >= self.limits.of_token:
             raise _too_many(429, f"{self.limits.of_token} listeners use this token", "end one of them")
-        engine, most = workplace.engine, self.limits.queue
-        watcher = self._watchers.setdefault(engine, Watcher(engine, most))
-        listener = Listener(watcher, workplace, kinds, most)
+        engine = workplace.engine
+        listener = Listener(self._watchers.setdefault(engine, Watcher(engine)), workplace, kinds)
         self._of_token[token] = self._of_token.get(token, 0) + 1
         return listener
 
@@ -133,55 +98,43 @@ def _too_many(status: int, problem: str, remedy: str) -> Refusal:
     )
 
 
-class _Project:
-    """The listeners of one project, and their position."""
-
-    def __init__(self, workplace: Workplace, reached: Cursor) -> None:
-        self.workplace = workplace
-        self.reached = reached
-        self.listeners: set[Listener] = set()
-
-
 class Watcher:
-    """A thread that watches one store and notifies its listeners, running while there are any.
+    """A thread that watches one store and wakes its listeners, running while there are any."""
 
-    Args:
-        engine: the store.
-        most: the most events to pass on at once; if there are more, each listener reads the store.
-    """
-
-    def __init__(self, engine: Engine, most: int) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._most = most
-        self._projects: dict[str, _Project] = {}
+        self._listeners: set[Listener] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._writes = 0
+        self._reading = threading.Lock()
+        self._read: tuple[object, Page] | None = None
 
     def add(self, listener: Listener) -> None:
-        """Add a listener for new commits. Reads the store.
-
-        Raises:
-            SatchelError: the store cannot be read.
-        """
+        """Add a listener for new commits."""
         with self._lock:
             # before the first read, so that later replacement or damage is noticed
             state = self.engine.state()
-            project = self._projects.get(listener.project)
-            if project is None:
-                with self.engine.read() as transaction:
-                    stored = projects.find(transaction, listener.workplace)
-                    project = _Project(listener.workplace, following.now(transaction, stored))
-                self._projects[listener.project] = project
-            project.listeners.add(listener)
+            self._listeners.add(listener)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, args=(state,), name="satchel-events", daemon=True)
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
         """Remove a listener."""
-        project = self._projects.get(listener.project)
-        if project is not None:
-            project.listeners.discard(listener)
+        with self._lock:
+            self._listeners.discard(listener)
+
+    def page(self, listener: Listener, position: Cursor) -> Page:
+        """Return a page of what follows a position; it is read once for all listeners that are equally far."""
+        workplace = listener.workplace
+        with self._reading:
+            place = self._writes, workplace.project_name, position, listener.kinds
+            if self._read is None or self._read[0] != place:
+                with self.engine.read() as transaction:
+                    project = projects.find(transaction, workplace)
+                    self._read = place, following.read(transaction, project, position, PAGE, listener.kinds)
+            return self._read[1]
 
     def _run(self, state: State) -> None:
         try:
@@ -194,14 +147,7 @@ class Watcher:
             self._fail(SatchelError("watching the store failed", "The server's log says why; listen again"))
 
     def _watch(self, state: State) -> bool:
-        """Pass on new events while anybody listens.
-
-        Args:
-            state: the file's state before the first listener read anything.
-
-        Returns:
-            Whether the file has only just been created and must be watched from then on.
-        """
+        """Wake the listeners at each commit; return True to begin again, on a new file."""
         identity, written = state
         with self.engine.watch() as is_changed:
             is_first = is_changed()
@@ -219,58 +165,34 @@ class Watcher:
                     # in memory does not show
                     self.engine.check_again()
                 written = written_now
-                news = self._read()
                 self._refuse_another(identity)
-                for listeners, items in news:
-                    _hand(listeners, items)
+                self._writes += 1
+                self._wake(self._listeners)
         return False
 
     def _refuse_another(self, identity: Hashable) -> None:
         if self.engine.state().which != identity:
+            with self.engine.read():  # which fails where nothing can be read any more
+                pass
             raise Conflict(
                 f"the store {self.engine.location} was replaced or removed while it was listened to",
                 "Read your lists again, then listen without a cursor",
             )
 
     def _ends(self) -> bool:
-        """Drop projects without listeners; return whether none is left, which ends the thread."""
+        """Return whether there are no listeners, which ends the thread."""
         with self._lock:
-            for name, project in list(self._projects.items()):
-                if not project.listeners:
-                    del self._projects[name]
-            if not self._projects:
+            if not self._listeners:
                 self._thread = None
             return self._thread is None
 
-    def _read(self) -> list[tuple[list[Listener], Sequence[StreamItem] | None]]:
-        """Read new events once per project; None in place of more than can be passed on."""
-        news: list[tuple[list[Listener], Sequence[StreamItem] | None]] = []
-        with self._lock, self.engine.read() as transaction:
-            for one in self._projects.values():
-                project = projects.find(transaction, one.workplace)
-                page = following.read(transaction, project, one.reached, self._most)
-                one.reached = page.cursor if page.is_last else following.now(transaction, project)
-                if page.items:
-                    news.append((list(one.listeners), page.items if page.is_last else None))
-        return news
-
     def _fail(self, error: SatchelError) -> None:
         with self._lock:
-            listeners = [listener for project in self._projects.values() for listener in list(project.listeners)]
-            self._projects.clear()
+            listeners, self._listeners = self._listeners, set()
             self._thread = None
-        for listener in listeners:
+        self._wake(listeners, error)
+
+    def _wake(self, listeners: Collection[Listener], why: SatchelError | None = None) -> None:
+        for listener in list(listeners):
             with suppress(RuntimeError):  # its event loop is closed
-                listener.loop.call_soon_threadsafe(listener.fail, error)
-
-
-def _hand(listeners: Sequence[Listener], items: Sequence[StreamItem] | None) -> None:
-    """Notify listeners on their event loop."""
-
-    def tell() -> None:
-        for listener in listeners:
-            listener.tell(items)
-
-    if listeners:
-        with suppress(RuntimeError):  # their event loop is closed
-            listeners[0].loop.call_soon_threadsafe(tell)
+                listener.loop.call_soon_threadsafe(listener.wake, why)

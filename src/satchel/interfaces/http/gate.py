@@ -37,14 +37,7 @@ with one."""
 
 
 class Gate:
-    """ASGI middleware that admits, counts and logs requests.
-
-    Args:
-        app: the application behind it.
-        serving: the state of the server.
-        routes: all known routes.
-        guard: checks the logins of browsers.
-    """
+    """ASGI middleware that admits, counts and logs requests."""
 
     def __init__(self, app: ASGIApp, *, serving: Serving, routes: Sequence[BaseRoute], guard: PageGuard) -> None:
         self._app = app
@@ -235,12 +228,7 @@ class Gate:
 
 
 class Names:
-    """The host names of one server at one of its ports.
-
-    Args:
-        settings: the configured names.
-        port: the port of a request.
-    """
+    """The host names of one server at one of its ports."""
 
     def __init__(self, settings: Settings, port: int) -> None:
         self._hosts = {_with_port(name, port) for name in LOOPBACK_NAMES}
@@ -256,11 +244,7 @@ class Names:
                 self._hosts |= {name, _with_port(name, _PORTS["https"])}
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
-        """Refuse a request for another host, or from a page of another site.
-
-        Raises:
-            Refusal: 421 for the host, 403 for the origin.
-        """
+        """Refuse a request for another host, or from a page of another site."""
         if host is None or _text(host) not in self._hosts:
             raise Refusal(
                 421,

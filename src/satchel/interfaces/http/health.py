@@ -40,13 +40,7 @@ _THREADS = 4
 
 
 class Health:
-    """The state of the open stores of a server.
-
-    Args:
-        stores: the open stores.
-        seconds: how long a state is cached.
-        now: the time in seconds.
-    """
+    """The state of the open stores of a server."""
 
     def __init__(self, stores: Stores, seconds: float, now: Callable[[], float] = monotonic) -> None:
         self._stores = stores

@@ -47,12 +47,7 @@ def request(exchange: Exchange) -> None:
 
 
 def fault(error: BaseException, **facts: object) -> None:
-    """Log an unexpected error: its type and location, without its message.
-
-    Args:
-        error: the exception.
-        facts: further fields, such as the request id.
-    """
+    """Log an unexpected error: its type and location, without its message."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]

@@ -10,23 +10,23 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.http.access import SESSION_HEADER, Access, Callers, agent_of, checked_session
 from satchel.interfaces.http.bodies import parse
 from satchel.interfaces.http.exchange import Gone
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.jsonrpc import Id, Request, RpcError, encode_notification, encode_result
+from satchel.interfaces.mcp.jsonrpc import Id, Request, encode_notification
 from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, Server, meta_of
 from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry, Tool
-from satchel.interfaces.mcp.server import make_server_of
+from satchel.interfaces.mcp.server import make_server
 from satchel.interfaces.mcp.streamable_http import (
     EVENT_STREAM,
     JSON,
@@ -62,8 +62,6 @@ _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
 
 Key = tuple[str, str, Id]
 """Token, session and id of a request."""
-
-Answer = tuple[bytes, RpcError | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +101,7 @@ class Endpoint:
         self._running: dict[Key, list[Call[Satchel]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request.
-
-        Raises:
-            InvalidInput: the address has an unknown toolset, or the header is no valid session.
-        """
+        """Answer one request."""
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
         context = _read_context(http.state.access, http.query_params, session, self._callers)
@@ -115,7 +109,7 @@ class Endpoint:
             check_media_types(http.headers.get("content-type", ""), ",".join(http.headers.getlist("accept")))
             message = await parse(await http.body(), read_body)
             if isinstance(message, Request):
-                server = make_server_of(context.registry, lambda: self._satchel(context), context.caller)
+                server = make_server(context.registry, lambda: self._satchel(context), context.caller)
                 revision = admit(server, message, http.headers)
         except TransportError as error:
             await _json(error.body, error.status)(scope, receive, send)
@@ -144,7 +138,7 @@ class Endpoint:
                 with suppress(RuntimeError):  # the loop has ended before the thread
                     loop.call_soon_threadsafe(events.put_nowait, encode_notification(method, params))
 
-        call: Call[Satchel] = Call(cast("Satchel", None), meta_of(request), notify, self._stores.without_places)
+        call = Call(server.opened, meta_of(request), notify, self._stores.without_places)
         if request.method not in APPLICATION_METHODS:
             body, error = server.reply(request, revision, call)
             await _json(body, 200 if error is None else status_of(error, revision))(http.scope, http.receive, send)
@@ -155,7 +149,7 @@ class Endpoint:
                 context.access,
                 str(request.params.get("name")) if is_tool else "",
                 request.params.get("arguments"),
-                lambda: self._run(server, revision, context, request, call),
+                lambda: server.reply(request, revision, call),
             )
         )
         job.add_done_callback(lambda _: events.put_nowait(None))
@@ -182,21 +176,6 @@ class Endpoint:
             await send({"type": "http.response.body", "body": encode_event(body)})
         else:
             await _json(body, 200 if error is None else status_of(error, revision))(http.scope, http.receive, send)
-
-    def _run(
-        self, server: Server[Satchel], revision: str, context: CallContext, request: Request, call: Call[Satchel]
-    ) -> Answer:
-        """Answer a request in a thread; never raise."""
-        try:
-            if request.method == "tools/call":
-                call.service = self._satchel(context)
-            return server.reply(request, revision, call)
-        except SatchelError as error:
-            content = [{"type": "text", "text": f"error [{error.code}]: {call.hide(str(error), error.code)}"}]
-            result = server.completed(request, revision, {"content": content, "isError": True})
-            return encode_result(request.id, result), None
-        finally:
-            call.finish()
 
     def _satchel(self, context: CallContext) -> Satchel:
         return self._stores.satchel(context.access, caller=context.caller, agent=context.agent)
@@ -248,15 +227,7 @@ def _json(body: bytes, status: int) -> Response:
 
 
 def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
-    """Return the context of a request.
-
-    Args:
-        query: the query parameters ``toolsets`` and ``read_only``.
-        header: the value of :data:`SESSION_HEADER`.
-
-    Raises:
-        InvalidInput: a toolset is unknown, or the session is not valid.
-    """
+    """Return the context of a request."""
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
     names = query.get("toolsets")

@@ -35,11 +35,7 @@ class Running:
 
 
 class Servers:
-    """The servers of one user.
-
-    Args:
-        folder: the user's state folder.
-    """
+    """The servers of one user."""
 
     def __init__(self, folder: Path) -> None:
         self._file = PrivateFile(
@@ -67,15 +63,7 @@ class Servers:
         return [one for one in self._file.load() if _is_alive(one)]
 
     def find(self, port: int | None = None) -> Running:
-        """Return the most recently started server that responds.
-
-        Args:
-            port: restricts the search to this port.
-
-        Raises:
-            Unavailable: none is running.
-            Refused: the list is not trustworthy.
-        """
+        """Return the most recently started server that responds."""
         for one in reversed([one for one in self.alive() if port in {None, one.port}]):
             where = urlsplit(one.url)
             if is_satchel(where.hostname or "", one.port, where.netloc, _PROBE_SECONDS):

@@ -57,16 +57,7 @@ _BRIEFING_MS = 1_000
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket.
-
-    Args:
-        host: a name or address; a name with several addresses uses the first.
-        port: 0 picks a free one.
-
-    Raises:
-        InvalidInput: there is no such host on this machine.
-        SatchelError: the port is in use or not permitted.
-    """
+    """Return a listening socket."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
@@ -92,16 +83,7 @@ def address_of(listener: socket.socket, scheme: str = "http") -> str:
 
 
 def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None]) -> bool:
-    """Serve until SIGTERM or SIGINT, or until the server must stop.
-
-    Args:
-        serving: the state of the server; its stores are closed at the end.
-        listener: a listening socket.
-        on_ready: called once requests are answered.
-
-    Returns:
-        Whether all work has ended; if not, a thread is still running, and the process must exit without waiting for it.
-    """
+    """Serve until a signal or a fault ends it; return False if a thread still runs, for which nobody must wait."""
     server = Server(serving, on_ready)
     loop = asyncio.new_event_loop()
     try:
@@ -208,12 +190,7 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that ends streams at once when it stops, and exits with status 0.
-
-    Args:
-        serving: the state of the server.
-        on_ready: called once requests are answered.
-    """
+    """A uvicorn server that ends streams at once when it stops, and exits with status 0."""
 
     def __init__(self, serving: Serving, on_ready: Callable[[], None]) -> None:
         settings = serving.settings
@@ -274,14 +251,7 @@ class Server(uvicorn.Server):
 
 
 def prepare_process(connections: int) -> int:
-    """Raise the limit of open files for the connections, and configure the log.
-
-    Args:
-        connections: how many are wanted.
-
-    Returns:
-        How many are possible.
-    """
+    """Raise the limit of open files, and configure the log; return how many connections are possible."""
     logs.take_over()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _FILES_BESIDE
@@ -308,9 +278,6 @@ def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:
 
     The token-counting vocabulary is left out: it takes 43 MB, and hooks do without it. A store that cannot be opened
     is reported to its callers on their first request.
-
-    Args:
-        projects: pairs of a store and the name of a project in it.
     """
     by_store = dict(projects)
     for store, project in list(by_store.items())[:_MOST_STORES]:

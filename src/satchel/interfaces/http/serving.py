@@ -46,13 +46,7 @@ class Turns:
         self._writing: dict[tuple[Store, str], ThreadPoolExecutor] = {}
 
     async def run(self, access: Access, name: str, arguments: object, work: Callable[[], Answer]) -> Answer:
-        """Run a call in a thread. Once started, it is awaited even if this coroutine is cancelled.
-
-        Args:
-            access: the rights of its token.
-            name: the operation or method.
-            arguments: its arguments, as received.
-        """
+        """Run a call in a thread. Once started, it is awaited even if this coroutine is cancelled."""
         job = self._of(access, name, arguments).submit(work)
         done = asyncio.wrap_future(job)
         try:
@@ -109,13 +103,6 @@ class TokenBook(Protocol):
 
 class Serving:
     """The state of one server.
-
-    Args:
-        tokens: its tokens.
-        stores: its open stores.
-        settings: its limits and names.
-        logins: the logins of browsers; None disables the pages.
-        own_stores: further stores that a person at this machine sees in the pages.
 
     Attributes:
         metrics: its counters.

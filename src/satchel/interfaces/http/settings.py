@@ -17,14 +17,12 @@ class StreamLimits:
 
     Attributes:
         in_all, of_token: the most listeners at once, in total and per token.
-        queue: the capacity of a listener's queue; on overflow it reads from the store again.
         stalled_seconds: how long a listener may go without reading; at ``write_seconds`` its connection ends.
         heartbeat_seconds: the interval of heartbeats, at which the token is checked again.
     """
 
     in_all: int = 256
     of_token: int = 32
-    queue: int = 1_000
     stalled_seconds: float = 20.0
     heartbeat_seconds: float = 15.0
 
@@ -83,11 +81,6 @@ class Buckets:
     """A token bucket per key, which refills evenly and holds one minute's worth.
 
     The least recently used key is dropped, so its bucket is full again.
-
-    Args:
-        per_minute: the tokens added per minute.
-        remembered: the most keys to remember.
-        now: the time in seconds.
     """
 
     def __init__(self, per_minute: int, remembered: int, now: Callable[[], float] = monotonic) -> None:
@@ -100,11 +93,7 @@ class Buckets:
         return len(self._left)
 
     def take(self, key: str) -> int:
-        """Take a token for a key, if there is one.
-
-        Returns:
-            0 on success, else the whole seconds until the next token.
-        """
+        """Take a token for a key; return 0, or the whole seconds until there is one."""
         now = self._now()
         left, since = self._left.pop(key, (float(self._per_minute), now))
         left = min(float(self._per_minute), left + (now - since) * self._per_minute / 60)

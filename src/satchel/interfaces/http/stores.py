@@ -26,12 +26,7 @@ from satchel.store.postgres import Address
 
 
 class Stores:
-    """The stores of one server, opened on the first request and then left open.
-
-    Args:
-        environ: the server's environment.
-        databases: the configured databases; None if there are none.
-    """
+    """The stores of one server, opened on the first request and then left open."""
 
     def __init__(self, environ: Mapping[str, str], databases: Databases | None = None) -> None:
         self._databases = databases or Databases(Path(os.devnull))
@@ -47,14 +42,6 @@ class Stores:
         """Return the Satchel for a request, limited to the store and project of its token.
 
         It reads no files: paths are treated as text, and citations are neither made nor compared.
-
-        Args:
-            access: the rights of its token.
-            caller: the caller with its session; None for a program without one.
-            agent: the agent of calls that name none.
-
-        Raises:
-            SatchelError: the store is not trusted, or cannot be opened.
         """
         opened = self.opened(access.store, read_only=access.read_only)
         engine = self.engine(access, read_only=access.read_only)
@@ -83,11 +70,7 @@ class Stores:
         return self.opened(access.store, read_only=read_only).workplace.engine.of_project(access.project)
 
     def opened(self, store: Store, *, read_only: bool = False) -> Satchel:
-        """Return an opened store.
-
-        Raises:
-            Unavailable: it is a database that is missing or malformed in the configuration.
-        """
+        """Return an opened store."""
         key = store, read_only
         with self._lock:
             self._named.add(store)
@@ -114,13 +97,7 @@ class Stores:
             raise _for_operator(error) from None
 
     def known_as(self, standing: Mapping[str, Any], access: Access, worktree: str | None) -> str | None:
-        """Return the public name of a caller's worktree; None for the project's own main one.
-
-        Args:
-            standing: the caller's project, run and agent, as sent.
-            access: the rights of its token.
-            worktree: the absolute path of a linked worktree; None for the caller's main one.
-        """
+        """Return the public name of a caller's worktree; None for the project's own main one."""
         root, host = standing.get("root"), standing.get("host")
         if standing.get("machine") == self._machine and root == self._root_of(access):
             return worktree
@@ -186,13 +163,7 @@ _OF_CALLER = frozenset({InvalidInput.code, NotFound.code})
 
 
 def without_places(text: str, code: str, stores: Iterable[Store]) -> str:
-    """Return the text of an error without tokens, database addresses and paths of the server.
-
-    Args:
-        text: the text.
-        code: the code of the error.
-        stores: the stores of the server.
-    """
+    """Return the text of an error without tokens, database addresses and paths of the server."""
     text = _DATABASE.sub("(the server's database)", _TOKEN.sub("(a token)", text))
     if code in _OF_CALLER or "/" not in text:
         return text

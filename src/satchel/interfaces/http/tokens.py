@@ -88,12 +88,7 @@ class _Stored:
 
 
 class Tokens:
-    """The tokens of one user. Changes of other processes are visible at once; safe between threads and processes.
-
-    Args:
-        folder: the user's state folder, created with the first token.
-        clock: the time in milliseconds UTC.
-    """
+    """The tokens of one user. Changes of other processes are visible at once; safe between threads and processes."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._file = PrivateFile(
@@ -117,25 +112,7 @@ class Tokens:
         read_only: bool = False,
         expires_at: int | None = None,
     ) -> tuple[Token, str]:
-        """Create a token.
-
-        Args:
-            name: its name, unique among active tokens.
-            store: the store's file, or the name of a database.
-            project: the project it gives access to.
-            role: the role of its holder.
-            agent: the agent of calls that name none.
-            read_only: whether it refuses every write.
-            expires_at: its expiry in milliseconds UTC, at most 36,500 days ahead; None is never.
-
-        Returns:
-            The token, and its text, which cannot be recovered later.
-
-        Raises:
-            InvalidInput: a name, the role or the time is not valid.
-            Conflict: an active token has the name.
-            Refused: the token file is not trusted, or cannot be written.
-        """
+        """Create a token, and return it with its text, which cannot be recovered later."""
         store = store.absolute() if isinstance(store, Path) else store
         name, project = check_identifier(name, "name"), check_name(project, "project")
         agent = None if agent is None else check_identifier(agent, "agent")
@@ -163,24 +140,12 @@ class Tokens:
         return _token(one, now), f"satchel_{token_id}_{secret}"
 
     def every(self) -> list[Token]:
-        """Return all tokens, oldest first; expired and revoked ones are listed for 90 more days.
-
-        Raises:
-            Refused: the token file is not trusted.
-        """
+        """Return all tokens, oldest first; expired and revoked ones are listed for 90 more days."""
         now = self._clock()
         return [_token(one, now) for one in self._file.load().values() if not _is_long_over(one, now)]
 
     def revoke(self, name_or_id: str) -> Token:
-        """Revoke a token from the next request on. A revoked one is left unchanged.
-
-        Args:
-            name_or_id: its name, id or text. A name means the active token, else the newest with that name.
-
-        Raises:
-            NotFound: there is no such token.
-            Refused: the token file is not trusted, or cannot be written.
-        """
+        """Revoke a token from the next request on. A revoked one is left unchanged."""
         with self._file.changing() as stored:
             now = self._clock()
             one = _named(name_or_id, stored, now)
@@ -193,9 +158,6 @@ class Tokens:
         """Return the rights of a token by its text; None if it is unknown, expired or revoked.
 
         The file is checked on each call, and read again if it changed.
-
-        Raises:
-            Refused: the token file is not trusted.
         """
         match = _TEXT.fullmatch(text)
         if match is None:
@@ -206,29 +168,17 @@ class Tokens:
         return _access(one) if one is not None and is_right and _state(one, self._clock()) == ACTIVE else None
 
     def access_of(self, token_id: str) -> Access | None:
-        """Return the rights of a token by its public id; None as for :meth:`access`.
-
-        Raises:
-            Refused: the token file is not trusted.
-        """
+        """Return the rights of a token by its public id; None as for :meth:`access`."""
         one = self._file.current().get(token_id)
         return None if one is None or _state(one, self._clock()) != ACTIVE else _access(one)
 
     def digest(self, token_id: str) -> bytes | None:
-        """Return the SHA-256 of the secret of a token by its public id, whatever its state; None if it is unknown.
-
-        Raises:
-            Refused: the token file is not trusted.
-        """
+        """Return the SHA-256 of the secret of a token by its public id, whatever its state; None if it is unknown."""
         one = self._file.current().get(token_id)
         return None if one is None else bytes.fromhex(one.sha256)
 
     def stores(self) -> list[Store]:
-        """Return the stores of active tokens.
-
-        Raises:
-            Refused: the token file is not trusted.
-        """
+        """Return the stores of active tokens."""
         now = self._clock()
         active = (one for one in self._file.current().values() if _state(one, now) == ACTIVE)
         return list(dict.fromkeys(_store(one) for one in active))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from types import MappingProxyType, TracebackType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from satchel.base.errors import Interrupted, SatchelError
@@ -49,30 +50,17 @@ class Call(Generic[ServiceT]):
     Attributes:
         is_done: whether the work is done and only the answer is left to render. A later failure costs part of the
             answer, and is never reported as an error of the call.
+        is_open: whether the service could be opened.
     """
-
-    __slots__ = (
-        "_callbacks",
-        "_cancelled",
-        "_done",
-        "_finished",
-        "_lock",
-        "_notify",
-        "_token",
-        "hide",
-        "is_done",
-        "meta",
-        "service",
-    )
 
     def __init__(
         self,
-        service: ServiceT,
+        opened: Callable[[], ServiceT],
         meta: Mapping[str, Any] = _NO_META,
         notify: Notify | None = None,
         hide: Hide = lambda text, _code: text,
     ) -> None:
-        self.service = service
+        self._opened = opened
         self.hide = hide
         self.meta = meta
         token = meta.get("progressToken")
@@ -84,6 +72,14 @@ class Call(Generic[ServiceT]):
         self._cancelled = False
         self._finished = False
         self.is_done = False
+        self.is_open = False
+
+    @cached_property
+    def service(self) -> ServiceT:
+        """The service, opened on first use."""
+        service = self._opened()
+        self.is_open = True
+        return service
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress, if the caller asked for it."""
@@ -106,17 +102,16 @@ class Call(Generic[ServiceT]):
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
-    def on_cancel(self, callback: Callable[[], object]) -> CancelHook:
-        """Register a callback that runs in another thread if the call is cancelled."""
+    @contextmanager
+    def on_cancel(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Run a callback in another thread if the call is cancelled while the block runs; wait for it at the end."""
         with self._lock:
             self.check()
             self._callbacks.append(callback)
-        return CancelHook(self, callback)
-
-    def forget(self, callback: Callable[[], object]) -> None:
-        """Remove a callback; wait for it if it is running."""
-        with self._lock:
-            if callback in self._callbacks:
+        try:
+            yield
+        finally:
+            with self._lock:
                 self._callbacks.remove(callback)
 
     def cancel(self) -> None:
@@ -135,24 +130,6 @@ class Call(Generic[ServiceT]):
         """Mark the handler as returned, on behalf of the transport; nothing is sent or interrupted afterwards."""
         with self._lock:
             self._finished = True
-
-
-class CancelHook:
-    """A registered cancellation callback; its exit as a context manager removes it."""
-
-    __slots__ = ("_call", "_callback")
-
-    def __init__(self, call: Call[Any], callback: Callable[[], object]) -> None:
-        self._call = call
-        self._callback = callback
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._call.forget(self._callback)
 
 
 def answer(
@@ -205,6 +182,8 @@ def notice_for(
 def notice_beside_error(call: Call[Any], arguments: Mapping[str, object]) -> str | None:
     """Return the notice for an error, or None if it cannot be looked up."""
     agent = arguments.get("agent")
+    if not call.is_open:
+        return None
     with suppress(Exception), call.on_cancel(call.service.interrupter()):
         named = agent if isinstance(agent, str) else None
         line: str | None = call.service.notices.line(agent=named, shown_by="get_messages")

@@ -11,48 +11,39 @@ from satchel.base.errors import InvalidInput
 from satchel.base.records import dataclass
 from satchel.interfaces.mcp.schema import check_arguments, excerpt
 
+_MIME_TYPE = "text/plain"
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A text with a URI; ``read`` renders it on each request."""
+    """A plain text with a URI or, as in ``satchel://runs/{run_id}/state``, with a template of it.
+
+    A ``{name}`` matches one or more characters up to the next ``/``, ``?`` or ``#`` (RFC 6570, level 1);
+    ``read``, which renders the text on each request, gets the values percent-decoded, so a value may contain a slash.
+    """
 
     uri: str
     name: str
     description: str
-    mime_type: str
-    read: Callable[[], str]
-
-    def listing(self) -> dict[str, Any]:
-        """Return the resource as in ``resources/list``."""
-        return {"uri": self.uri, "name": self.name, "description": self.description, "mimeType": self.mime_type}
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceTemplate:
-    """Texts with a URI template, as in ``satchel://runs/{run_id}/state``.
-
-    A ``{name}`` matches one or more characters up to the next ``/``, ``?`` or ``#`` (RFC 6570, level 1);
-    ``read`` gets the values percent-decoded, so a value may contain a slash.
-    """
-
-    uri_template: str
-    name: str
-    description: str
-    mime_type: str
     read: Callable[[Mapping[str, str]], str]
 
+    @property
+    def is_template(self) -> bool:
+        return "{" in self.uri
+
     def listing(self) -> dict[str, Any]:
-        """Return the template as in ``resources/templates/list``."""
-        return {
-            "uriTemplate": self.uri_template,
-            "name": self.name,
-            "description": self.description,
-            "mimeType": self.mime_type,
-        }
+        """Return the resource as in ``resources/list`` and ``resources/templates/list``."""
+        uri = {"uriTemplate" if self.is_template else "uri": self.uri}
+        return uri | {"name": self.name, "description": self.description, "mimeType": _MIME_TYPE}
+
+    def contents(self, uri: str) -> dict[str, Any] | None:
+        """Return the text at a URI as in ``resources/read``; None if the URI is another's."""
+        values = self.match(uri)
+        return None if values is None else {"uri": uri, "mimeType": _MIME_TYPE, "text": self.read(values)}
 
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the values with which the template gives this URI, or None."""
-        match = _pattern(self.uri_template).fullmatch(uri)
+        match = _pattern(self.uri).fullmatch(uri)
         if match is None:
             return None
         from urllib.parse import unquote

@@ -9,6 +9,7 @@ requires (Versioning and Compatibility): earlier requests do not tie a connectio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from satchel.base.errors import SatchelError, unknown_name
@@ -19,7 +20,7 @@ from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, excerpt
 
 if TYPE_CHECKING:
-    from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
+    from satchel.interfaces.mcp.guidance import Prompt, Resource
 
 ServiceT = TypeVar("ServiceT")
 Params = Mapping[str, Any]
@@ -56,34 +57,32 @@ class Server(Generic[ServiceT]):
         self,
         name: str,
         version: str,
-        service: ServiceT,
+        opened: Callable[[], ServiceT],
         registry: Registry[ServiceT],
         *,
         instructions: str | None = None,
         resources: Sequence[Resource] = (),
-        templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
         on_client: Callable[[str | None, str | None], object] | None = None,
         on_meta: Callable[[Params], object] | None = None,
     ) -> None:
-        self.service = service
+        self.opened = opened
         self._on_client = on_client
         self._on_meta = on_meta
         self._info = {"name": name, "version": version}
         self._registry = registry
         self._instructions = {} if instructions is None else {"instructions": instructions}
         self._resources = resources
-        self._templates = templates
         self._prompts = {prompt.name: prompt for prompt in prompts}
         self._capabilities: dict[str, dict[str, Any]] = {"tools": {}}
         self._methods: dict[str, Callable[[Params, str, Call[ServiceT]], Result]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
         }
-        if resources or templates:
+        if resources:
             self._capabilities["resources"] = {}
-            self._methods["resources/list"] = self._list_resources
-            self._methods["resources/templates/list"] = self._list_templates
+            self._methods["resources/list"] = partial(self._list_resources, "resources")
+            self._methods["resources/templates/list"] = partial(self._list_resources, "resourceTemplates")
             self._methods["resources/read"] = self._read_resource
         if prompts:
             self._capabilities["prompts"] = {}
@@ -106,6 +105,8 @@ class Server(Generic[ServiceT]):
             log_fault(request.method)
             internal = RpcError(jsonrpc.INTERNAL_ERROR, INTERNAL_TEXT)
             return jsonrpc.encode_error(request.id, internal), internal
+        finally:
+            call.finish()
 
     def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
         """Serve one request."""
@@ -127,10 +128,6 @@ class Server(Generic[ServiceT]):
         except Exception:  # noqa: BLE001 - the edge between a client and our faults
             log_fault(request.method)
             raise RpcError(jsonrpc.INTERNAL_ERROR, INTERNAL_TEXT) from None
-        return self.completed(request, revision, result)
-
-    def completed(self, request: Request, revision: str, result: Result) -> Result:
-        """Return a result with what its revision requires of each."""
         if revision not in STATELESS_REVISIONS:
             return result
         if request.method in _CACHEABLE:
@@ -173,23 +170,17 @@ class Server(Generic[ServiceT]):
             result["isError"] = True
         return result
 
-    def _list_resources(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
+    def _list_resources(self, kind: str, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         _check_cursor(params)
-        return {"resources": [resource.listing() for resource in self._resources]}
-
-    def _list_templates(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
-        _check_cursor(params)
-        return {"resourceTemplates": [template.listing() for template in self._templates]}
+        is_wanted = kind == "resourceTemplates"
+        return {kind: [resource.listing() for resource in self._resources if resource.is_template is is_wanted]}
 
     def _read_resource(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
         uri = _text(params, "uri")
         for resource in self._resources:
-            if resource.uri == uri:
-                return _contents(uri, resource.mime_type, resource.read())
-        for template in self._templates:
-            values = template.match(uri)
-            if values is not None:
-                return _contents(uri, template.mime_type, template.read(values))
+            contents = resource.contents(uri)
+            if contents is not None:
+                return {"contents": [contents]}
         code = jsonrpc.INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
         raise RpcError(code, f"no resource has the address {excerpt(uri)}", {"uri": uri})
 
@@ -281,7 +272,3 @@ def _arguments(params: Params) -> dict[str, object]:
 def _check_cursor(params: Params) -> None:
     if params.get("cursor") is not None:
         raise RpcError(jsonrpc.INVALID_PARAMS, "unknown cursor: every list here is one page")
-
-
-def _contents(uri: str, mime_type: str, text: str) -> Result:
-    return {"contents": [{"uri": uri, "mimeType": mime_type, "text": text}]}

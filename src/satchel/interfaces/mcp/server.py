@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, cast
+from functools import cache
 
 from satchel import __version__
 from satchel.base.errors import Refused, SatchelError, StoreMissing
-from satchel.base.records import replace
 from satchel.client import Satchel
 from satchel.interfaces.cli.opening import opened
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import PROMPTS, Resource, ResourceTemplate, instructions
+from satchel.interfaces.mcp.guidance import PROMPTS, Resource, instructions
 from satchel.interfaces.mcp.protocol import Server
-from satchel.interfaces.mcp.registry import Registry, Tool
+from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import SERVER, Caller
 
@@ -50,60 +49,8 @@ def shared_text_read(satchel: Satchel) -> Iterator[None]:
         thread.join(_LAST_SECONDS)
 
 
-def make_late_server(
-    open_satchel: Callable[[], Satchel], toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
-) -> Server[Satchel]:
-    """Make a server for a store that cannot be opened yet: each call tries again, or answers with the remedy."""
-    lock = threading.Lock()
-    satchel: Satchel | None = None
-    client: tuple[str | None, str | None] = (None, None)
-
-    def set_client(name: str | None, version: str | None) -> None:
-        nonlocal client
-        client = (name, version)
-
-    def opened_late(call: Call[Satchel]) -> Satchel:
-        nonlocal satchel
-        with lock:
-            if satchel is None:
-                satchel = open_satchel()
-                if satchel.workplace.caller is not None:
-                    satchel.workplace.caller.set_client(*client)
-        if satchel.workplace.caller is not None:
-            satchel.workplace.caller.read_meta(call.meta)
-        return satchel
-
-    def late(tool: Tool[Satchel]) -> Tool[Satchel]:
-        def handle(call: Call[Satchel], /, **arguments: Any) -> str:
-            call.service = opened_late(call)
-            return tool.handler(call, **arguments)
-
-        return replace(tool, handler=handle)
-
-    registry = Registry([late(tool) for tool in ALL_TOOLS], toolsets, read_only=read_only)
-    return Server(
-        "satchel",
-        __version__,
-        cast("Satchel", None),  # each tool opens it first
-        registry,
-        instructions=instructions(registry.tools),
-        prompts=PROMPTS,
-        on_client=set_client,
-    )
-
-
-def make_server(
-    satchel: Satchel, toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
-) -> Server[Satchel]:
-    """Make a server for any transport."""
-    registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
-    return make_server_of(registry, lambda: satchel, satchel.workplace.caller, satchel)
-
-
-def make_server_of(
-    registry: Registry[Satchel], opened: Callable[[], Satchel], caller: Caller | None, service: Satchel | None = None
-) -> Server[Satchel]:
-    """Make a server of some tools for a caller."""
+def make_server(registry: Registry[Satchel], opened: Callable[[], Satchel], caller: Caller | None) -> Server[Satchel]:
+    """Make a server of some tools for a caller; the store is opened when a call needs it."""
 
     def state(values: Mapping[str, str]) -> str:
         from satchel.interfaces.text.runs import state_text
@@ -119,24 +66,14 @@ def make_server_of(
     return Server(
         "satchel",
         __version__,
-        cast("Satchel", service),
+        opened,
         registry,
         instructions=instructions(registry.tools),
         resources=(
-            Resource("satchel://state", "state", "What is known", "text/plain", lambda: state({})),
-            Resource("satchel://briefing", "briefing", "What an agent needs most", "text/plain", lambda: briefing({})),
-        ),
-        templates=(
-            ResourceTemplate(
-                "satchel://runs/{run_id}/state", "run-state", "What is known in one run", "text/plain", state
-            ),
-            ResourceTemplate(
-                "satchel://briefing/{role}",
-                "role-briefing",
-                "What an agent in a role needs most",
-                "text/plain",
-                briefing,
-            ),
+            Resource("satchel://state", "state", "What is known", state),
+            Resource("satchel://briefing", "briefing", "What an agent needs most", briefing),
+            Resource("satchel://runs/{run_id}/state", "run-state", "What is known in one run", state),
+            Resource("satchel://briefing/{role}", "role-briefing", "What an agent in a role needs most", briefing),
         ),
         prompts=PROMPTS,
         on_client=None if caller is None else caller.set_client,
@@ -164,10 +101,13 @@ def run(
     from satchel.store.engine import automatic_backups
 
     with ExitStack() as stack:
+        caller = Caller(SERVER, os.environ)
+        lock = threading.Lock()
 
+        @cache
         def open_here() -> Satchel:
             satchel = stack.enter_context(
-                opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
+                opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=caller)
             )
             if satchel.remote is not None:
                 return satchel
@@ -176,10 +116,13 @@ def run(
                 stack.enter_context(shared_text_read(satchel))
             return satchel
 
+        def open_once() -> Satchel:
+            with lock:
+                return open_here()
+
         try:
-            server = make_server(open_here(), names, read_only=read_only)
+            open_here()
         except (Refused, StoreMissing) as error:
-            # a client reports only that a server failed, if it exits; the answer to a call can explain why
+            # a client reports only that a server failed, if it exits; the answer to a call, which opens it, can explain
             print(f"satchel: {error}", file=sys.stderr)  # noqa: T201 -- what the host's log keeps
-            server = make_late_server(open_here, names, read_only=read_only)
-        return serve_stdio(server)
+        return serve_stdio(make_server(Registry(ALL_TOOLS, names, read_only=read_only), open_once, caller))

@@ -263,7 +263,7 @@ class _Session(Generic[ServiceT]):
         except jsonrpc.RpcError as error:
             send(jsonrpc.encode_error(request.id, error))
             return
-        call = Call(self._server.service, meta_of(request), self._notify)
+        call = Call(self._server.opened, meta_of(request), self._notify)
         if request.method not in APPLICATION_METHODS:
             send(self._server.reply(request, revision, call)[0])
             return
@@ -300,7 +300,6 @@ class _Session(Generic[ServiceT]):
             self._close(job, self._server.reply(job.request, job.revision, job.call)[0])
 
     def _close(self, job: _Job[ServiceT], answer: bytes) -> None:
-        job.call.finish()
         with self._lock:
             withdrawn = job.withdrawn
             if not withdrawn:

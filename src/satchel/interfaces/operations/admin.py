@@ -58,7 +58,6 @@ _MEMORY = Operation(run=services.housekeeping.memory_use, text=text.housekeeping
 
 _COUNT_BY = Parameter(
     "by",
-    about="agent: what each did, by day; tag: tags, scopes, layers and categories in use",
     help="Count what each agent did in the last 7 days, or the uses of tags, scopes, layers and categories.",
     choices=("agent", "tag"),
     unlisted=True,
@@ -135,24 +134,9 @@ OPERATIONS = (
 merges the search index and gives unused space back to the disk.""",
         examples=("clear --messages-hours 48 --dry-run", "clear --notes --keep 200 --dry-run", "clear --compact"),
         parameters=(
-            Parameter(
-                "messages_hours",
-                int,
-                about="This old and older, even unread; default what has expired",
-                help="Messages of this age. Default: what has expired.",
-            ),
-            Parameter(
-                "file_changes_hours",
-                int,
-                about="This old and older",
-                help="File changes of this age. Default: what has expired.",
-            ),
-            Parameter(
-                "conversations_days",
-                int,
-                about="Those without a turn for so long",
-                help="Conversations without a turn for so long. Default: expired.",
-            ),
+            Parameter("messages_hours", int, about="Messages this old, even unread; default what has expired"),
+            Parameter("file_changes_hours", int, about="File changes this old"),
+            Parameter("conversations_days", int, about="Conversations unused so long"),
             Parameter("confirm", bool, about="True deletes", option=None),
             Parameter("notes", bool, help="Delete the oldest notes of a run instead.", for_people=True),
             Parameter("compact", bool, help="Give unused space back to the disk instead.", for_people=True),

@@ -341,8 +341,15 @@ def _click_parameter(name: str, parameter: Parameter, is_required: bool) -> clic
         show_default=parameter.default is not None and parameter.type is not bool,
         required=is_required,
         metavar=parameter.metavar or _metavar(parameter),
-        help=parameter.help,
+        help=_help(parameter),
     )
+
+
+def _help(parameter: Parameter) -> str | None:
+    text = parameter.help or (f"{parameter.about}." if parameter.about else None)
+    if not parameter.takes_list:
+        return text
+    return f"{text.removesuffix('.')}; may be repeated." if text else "May be repeated."
 
 
 def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:

@@ -54,8 +54,8 @@ _settling = partial(
 
 _REFS = (
     "\n\nREF is the id of a decision or a rule, as `satchel status` prints it (d4@2: d4 while it has revision 2); the "
-    "id, file or beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a "
-    "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides."
+    "id, file or beginning of the uid of a shared text (`satchel share --list`); or a place such as AGENTS.md:12, or "
+    "a document (`satchel import docs`). Only a person decides."
 )
 
 
@@ -115,7 +115,7 @@ OPERATIONS = (
         "undone: name the older change by ID.",
         examples=("undo", "undo e14"),
         parameters=(Parameter("id", option="ID", passed_as="ref"), parameters.AGENT),
-        run=services.corrections.undo_change,
+        run=services.corrections.undo,
         writes=True,
         corrects=_ask_for_older,
         text=text.items.undone_text,

@@ -17,7 +17,7 @@ USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
 """What people are not shown of a decision that has nothing else to say there."""
 
 _CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata", "until")
-_REPLACES = "May be repeated; replaces what there is."
+_REPLACES = "Replaces what there is."
 
 _DECISION = (
     Parameter("key", required=True, option="KEY"),
@@ -42,13 +42,7 @@ _DECISION = (
         choices=_STATUSES,
     ),
     Parameter("rationale", str | None, about="Why", help="The reason.", option="--why", metavar="TEXT"),
-    Parameter(
-        "expected_revision",
-        int,
-        about="Refuse if it has another revision; 0: only if new",
-        help="Only if N is its revision; 0: only if new.",
-        option="--expect",
-    ),
+    Parameter("expected_revision", int, about="Refuse if it has another revision; 0: only if new", option="--expect"),
 )
 
 
@@ -93,8 +87,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided: key=session_ttl value=300. To agree with others, set "
-        "status=draft (KEY_draft if KEY is active); another agent sets KEY active. "
+        about="Set what the project decided: key=session_ttl value=300. To agree with others, set status=draft (it is "
+        "KEY_draft while KEY holds); another agent accepts it with key=KEY status=active. "
         "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,

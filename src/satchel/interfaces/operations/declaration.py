@@ -55,7 +55,7 @@ class Parameter(Declared):
         type: as in an annotation: ``str``, ``int``, ``float``, ``bool``, ``list[str]``, a union of these with ``dict``,
             or with None, which then is a value that clears a field.
         about: its description for agents, if the name is not enough.
-        help: the help text of its option.
+        help: the help text of its option, if ``about`` is not for people too.
         choices: the allowed texts, or list items.
         default: the service's default, if people should see it; agents see that of a number.
         default_for_agents: their default of a number, if it is another.
@@ -108,7 +108,7 @@ class Parameter(Declared):
         schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
         schema |= {"description": self.about} if self.about else {}
         default = self.default if self.default_for_agents is None else self.default_for_agents
-        return schema | ({"default": default} if type(default) is int else {})
+        return schema | ({"default": default} if type(default) is int and default else {})
 
     def _types(self) -> tuple[Any, ...]:
         return get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)

@@ -74,7 +74,7 @@ OPERATIONS = (
                 "hints",
                 list[str],
                 unlisted=True,
-                help="Ranks solutions that share words; may be repeated.",
+                help="Ranks solutions that share words.",
             ),
             Parameter("lang", help="The programming language. Default: any.", unlisted=True),
             Parameter("solution", about="What fixed it, if you know", help="What fixed it, if that is known."),

@@ -35,9 +35,9 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files before you edit them, all or none: others' edits are stopped; clients without hooks only "
-        "get a warning. Returns until when, who shares or changed them and notes on them, or who holds them. Claim "
-        "again to renew.",
+        about="Claim files before you edit them, all or none: others cannot claim them, and clients with Satchel's "
+        "hooks stop their edits. Returns until when, who shares or changed them, notes, or who holds them. Claim again "
+        "to renew.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -51,15 +51,15 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="You edit alone: src/a.py, folder/, or a key such as issue:311",
+                about="To edit alone, refused while others share them: src/a.py, folder/, or a key as issue:311",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter(
                 "shared",
                 list[str],
-                about="Others who share them edit too; name your part in reason",
-                help="A file that others may claim as shared too; may be repeated.",
+                about="To edit beside others; name your part in reason",
+                help="A file that others may claim as shared too.",
                 metavar="PATH",
                 facts="claimed",
             ),
@@ -70,14 +70,7 @@ OPERATIONS = (
                 help="How long, 1 to 10080. Default: claims.minutes.",
             ),
             Parameter("reason", about="What for; others see it", help="What for.", option="--why"),
-            Parameter(
-                "wait_seconds",
-                int,
-                about="Wait for what another holds, 0 to 45",
-                help="Wait so long for what another holds, 0 to 45.",
-                default=0,
-                option="--wait",
-            ),
+            Parameter("wait_seconds", int, about="Wait for what another holds, 0 to 45", default=0, option="--wait"),
             parameters.AGENT,
         ),
         run=services.files.claim,
@@ -97,9 +90,7 @@ OPERATIONS = (
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter(
-                "paths", list[str], about="Default: all you hold in this worktree", option="PATHS...", facts="claimed"
-            ),
+            Parameter("paths", list[str], about="Default: all you hold here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
@@ -190,12 +181,7 @@ OPERATIONS = (
         examples=("file list --file src/auth/ --since 2h",),
         parameters=(
             parameters.QUERY,
-            Parameter(
-                "file",
-                about="A file, or folder/",
-                help="Only this file, or with / at its end all in this folder.",
-                facts="lines",
-            ),
+            parameters.FILE,
             Parameter("change", help="Only this kind of change.", choices=_CHANGES, unlisted=True),
             parameters.AUTHOR.but(about="", help="Only what this agent did, or this client's agents, or me."),
             parameters.LAYER,

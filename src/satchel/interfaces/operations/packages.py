@@ -101,13 +101,7 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),
-            Parameter(
-                "path",
-                about="A file of the project",
-                help="A file of the project; it is read again each time.",
-                metavar="FILE",
-                facts="package",
-            ),
+            Parameter("path", about="A file, read again each time", metavar="FILE", facts="package"),
             Parameter(
                 "content",
                 about="The text, instead of path",
@@ -117,20 +111,8 @@ OPERATIONS = (
             Parameter("type", choices=_TYPES, default="research"),
             parameters.PRIORITY,
             parameters.NEW_TASK.but(help="The task it belongs to. Default: the whole run."),
-            Parameter(
-                "consumers",
-                list[str],
-                about="Roles; default any",
-                help="A role it is meant for; may be repeated.",
-                option="--for",
-                metavar="ROLE",
-            ),
-            Parameter(
-                "supersedes",
-                about="The package it replaces, as p3",
-                help="The package that this one replaces.",
-                metavar="ID",
-            ),
+            Parameter("consumers", list[str], about="Roles; default any", option="--for", metavar="ROLE"),
+            Parameter("supersedes", about="The package it replaces, as p3", metavar="ID"),
             parameters.RUN,
             parameters.AGENT_UNLISTED,
         ),
@@ -152,7 +134,7 @@ OPERATIONS = (
         examples=("package list --priority high --role developer",),
         parameters=(
             parameters.QUERY,
-            Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
+            Parameter("types", list[str], choices=_TYPES, unlisted=True),
             parameters.MIN_PRIORITY.but(unlisted=True),
             parameters.TASK.but(help="Only those of this task, or of the whole run."),
             Parameter("role", unlisted=True, help="Only those meant for this role, or for any."),

@@ -34,37 +34,30 @@ NEW_TASK = Parameter("task_id", about="As in get_briefing", help="The task it be
 NEW_LOOP = NEW_TASK.but(name="loop_id", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")
 LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
-SUPERSEDES = Parameter(
-    "supersedes", about="Id of the one it replaces", help="The id of what it corrects and replaces.", metavar="ID"
-)
+SUPERSEDES = Parameter("supersedes", about="Id of the one it replaces", metavar="ID")
 AUTHOR = Parameter(
     "author",
     about="An agent of get_team, or me",
     help="Only what this agent wrote, or this client's agents, or me.",
 )
-NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
+NEW_TAGS = Parameter("tags", list[str])
 NEW_PATHS = Parameter(
     "paths",
     list[str],
     about="Globs of the files it binds: src/**, *.py",
-    help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
+    help="Bind only files that match this glob, relative to the project, such as 'src/api/**'.",
     metavar="GLOB",
 )
 NEW_METADATA = Parameter(
     "metadata",
     dict,
-    about="Your own fields: texts, numbers, true or false by key",
     help="A field of your own, as key=value; or several, as a JSON object.",
     metavar="KEY=VALUE",
     unlisted=True,
 )
-UNTIL = Parameter(
-    "until", about="When it ends: a date, or a condition in words", help="The date or condition that ends it."
-)
-METADATA = Parameter(
-    "metadata", about="key, or key=value", help="Only with this key, or key=value.", metavar="KEY", unlisted=True
-)
-TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
+UNTIL = Parameter("until", about="When it ends: a date, or a condition in words")
+METADATA = Parameter("metadata", help="Only with this key, or key=value.", metavar="KEY", unlisted=True)
+TAGS = Parameter("tags", list[str], help="Only with this tag.")
 STATUS = Parameter(
     "status",
     about="Default live; superseded: replaced, retracted or closed",
@@ -75,7 +68,7 @@ STATUS = Parameter(
 FILE = Parameter(
     "file", about="A file, or folder/", help="Only this file, or with / at its end all in this folder.", facts="lines"
 )
-TYPES = Parameter("types", list[str], help="Only this type; may be repeated.", metavar="TYPE")
+TYPES = Parameter("types", list[str], help="Only this type.", metavar="TYPE")
 LAYER = Parameter("layer", about="Part of the architecture, as data", help="Only this layer.", unlisted=True)
 NEW_LAYER = Parameter(
     "layer", about=f"Part of the architecture: {', '.join(vocabulary.LAYERS)}", help="Such as business or data."

@@ -66,17 +66,8 @@ OPERATIONS = (
         parameters=(
             _RUN_ID,
             Parameter("title", help="What it is about.", metavar="TEXT"),
-            Parameter(
-                "spec_path",
-                about="File of its specification",
-                help="The specification it works from.",
-                option="--spec",
-                metavar="FILE",
-                facts="path",
-            ),
-            Parameter(
-                "effort", about="low, medium, high or your own", help="Such as low, medium or high.", metavar="WORD"
-            ),
+            Parameter("spec_path", about="File of its specification", option="--spec", metavar="FILE", facts="path"),
+            Parameter("effort", about="low, medium, high or your own", metavar="WORD"),
         ),
         run=services.runs.start,
         writes=True,

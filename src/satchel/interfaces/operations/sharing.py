@@ -91,8 +91,7 @@ command writes it, also after a merge conflict in the block; --check fails where
                 "rule",
                 list[str],
                 choices=SHARING_RULES,
-                help="All decisions or rules in force, errors whose fix is known, or strategies that helped; "
-                "may be repeated.",
+                help="All decisions or rules in force, errors whose fix is known, or strategies that helped.",
             ),
             _DRY_RUN,
             Parameter("agents_md", bool, help="Write the block with rules and decisions into AGENTS.md."),

@@ -31,10 +31,8 @@ OPERATIONS = (
         parameters=(
             Parameter("topic", about="What it is for", required=True, option="TOPIC"),
             Parameter("insight", about="What to do and why it works", required=True, option="INSIGHT"),
-            Parameter(
-                "lang", about="Programming language; default any", help="The programming language. Default: any."
-            ),
-            Parameter("framework", about="Default any", help="The framework. Default: any."),
+            Parameter("lang", about="Programming language; default any"),
+            Parameter("framework", about="Default any"),
             parameters.SUPERSEDES,
             parameters.AGENT_UNLISTED,
         ),

@@ -11,9 +11,10 @@ from satchel.interfaces.text.lists import note_lines
 from satchel.interfaces.text.parts import counted, value_text
 
 if TYPE_CHECKING:
-    from satchel.brief.room.records import Settled
+    from satchel.brief.settling import Settled
     from satchel.keep.documents.block import Block
     from satchel.keep.shared import records
+    from satchel.keep.shared.folder import Problem
 
 _MAX_SHOWN = 50
 
@@ -106,7 +107,7 @@ def _line(item: records.SharedItem) -> str:
     return f"{' '.join(parts)}: {state}"
 
 
-def _problems(problems: Sequence[records.Problem], most: int = _MAX_SHOWN) -> list[str]:
+def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:
     lines = [f"{one.file}{'' if one.line is None else f':{one.line}'}: {one.problem}" for one in problems[:most]]
     more = len(problems) - most
     return lines + ([f"and {more} more files with problems"] if more > 0 else [])

@@ -65,9 +65,8 @@ def _steps(status: Status) -> list[str]:
             steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
         elif "accept" in one.actions:
             whole = "satchel share --diff" if one.kind == "shared" else f"satchel show {one.ref}"
-            read = "" if one.kind == "proposal" else f"read `{whole}`, then "
             step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
-            steps.setdefault(one.kind, f"Decide: {read}{step}")
+            steps.setdefault(one.kind, f"Decide: read `{whole}`, then {step}")
         elif one.held_path and one.holder == status.person:
             steps.setdefault("release", f"Release: `satchel file release {quote(one.held_path)}`")
         elif one.held_path and one.holder:

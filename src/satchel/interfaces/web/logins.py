@@ -64,30 +64,25 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
-    digest: str
-    person: str
-    port: int
-    expires_at: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Stored(Login):
+    """A login with the digest of its secret; ``port`` is that of the server at which a link waits to be used."""
+
     digest: str
+    port: int | None
+
+    def is_valid(self, now: int) -> bool:
+        return now - self.created_at < (LOGIN_MS if self.port is None else LINK_MS)
 
     @property
     def login(self) -> Login:
         return Login(self.id, self.person, self.token, self.created_at, self.used_at)
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
-    links: tuple[_Link, ...] = ()
-    logins: tuple[_Stored, ...] = ()
+_All = tuple[_Stored, ...]
 
 
 class Logins:
-    """The logins of one user's browsers, safe between threads and processes.
+    """The logins of one user's browsers, and the links that wait to become one, safe between threads and processes.
 
     Args:
         folder: the user's state folder; created with the first link.
@@ -95,12 +90,12 @@ class Logins:
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
-        self._file = PrivateFile(
+        self._file: PrivateFile[_All] = PrivateFile(
             folder / _FILE_NAME,
             "the logins of browsers",
             schema=_SCHEMA,
             parse=_parse,
-            empty=_Book,
+            empty=tuple,
             remedy=_UNREADABLE,
         )
         self._clock = clock
@@ -112,20 +107,12 @@ class Logins:
             InvalidInput: the person's name is not valid.
             Refused: the file of logins is not trusted, or cannot be written.
         """
-        _check_person(person)
-        secret = secrets.token_urlsafe(_SECRET_BYTES)
-
-        def add(book: _Book, now: int) -> _Book:
-            link = _Link(_digest(secret), person, port, now + LINK_MS)
-            return replace(book, links=(*book.links, link)[-_MOST_LINKS:])
-
-        self._change(add)
-        return secret
+        return self._add(person, None, port)[1]
 
     def is_waiting(self, secret: str) -> bool:
         """Return whether a link is unused and has not expired."""
-        digest, now = _digest(secret), self._clock()
-        return any(link.digest == digest and now < link.expires_at for link in self._file.load().links)
+        digest = _digest(secret)
+        return any(one.digest == digest and one.port is not None for one in self._valid())
 
     def trade_link(self, secret: str, port: int) -> tuple[Login, str] | None:
         """Create the login of a link, which cannot be used again.
@@ -135,19 +122,17 @@ class Logins:
         """
         if not re.fullmatch(_KEY, secret):
             return None
-        digest, created = _digest(secret), list[tuple[Login, str]]()
+        digest, used = _digest(secret), list[_Stored]()
 
-        def trade(book: _Book, now: int) -> _Book:
-            matches = [link for link in book.links if hmac.compare_digest(link.digest, digest)]
-            rest = tuple(link for link in book.links if link not in matches)
-            if not matches or now >= matches[0].expires_at or matches[0].port != port:
-                return replace(book, links=rest)
-            stored, cookie = _create(book, matches[0].person, None, now)
-            created.append((stored.login, cookie))
-            return _Book(rest, (*book.logins, stored)[-_MOST_LOGINS:])
+        def take(stored: _All, _now: int) -> _All:
+            used.extend(one for one in stored if one.port is not None and hmac.compare_digest(one.digest, digest))
+            return tuple(one for one in stored if one not in used)
 
-        self._change(trade)
-        return created[0] if created else None
+        self._change(take)
+        if not used or used[0].port != port:
+            return None
+        login, key = self._add(used[0].person, None, None)
+        return login, f"{login.id}.{key}"
 
     def begin(self, person: str, token: str) -> tuple[Login, str]:
         """Create a login for a token.
@@ -159,16 +144,8 @@ class Logins:
         Returns:
             The login and the value of its cookie.
         """
-        _check_person(person)
-        created: list[tuple[Login, str]] = []
-
-        def add(book: _Book, now: int) -> _Book:
-            stored, cookie = _create(book, person, token, now)
-            created.append((stored.login, cookie))
-            return replace(book, logins=(*book.logins, stored)[-_MOST_LOGINS:])
-
-        self._change(add)
-        return created[0]
+        login, key = self._add(person, token, None)
+        return login, f"{login.id}.{key}"
 
     def login(self, cookie: str) -> Login | None:
         """Return the login of a cookie; None where it is unknown, expired or revoked.
@@ -179,53 +156,63 @@ class Logins:
         match = _COOKIE.fullmatch(cookie)
         if match is None:
             return None
-        stored = next((stored for stored in self._file.current().logins if stored.id == match[1]), None)
+        stored = next((one for one in self._file.current() if one.id == match[1] and one.port is None), None)
         is_right = hmac.compare_digest(_digest(match[2]), _NOBODYS.hex() if stored is None else stored.digest)
         now = self._clock()
-        if stored is None or not is_right or now - stored.created_at >= LOGIN_MS:
+        if stored is None or not is_right or not stored.is_valid(now):
             return None
         if now - stored.used_at >= _NOTED_MS:
-            self._note_use(stored.id, now)
+            used = replace(stored, used_at=now)
+            self._change(lambda every, _: tuple(used if one.id == used.id else one for one in every))
         return stored.login
 
     def every(self) -> list[Login]:
-        now = self._clock()
-        return [stored.login for stored in self._file.load().logins if now - stored.created_at < LOGIN_MS]
+        return [one.login for one in self._valid() if one.port is None]
 
     def revoke(self, login_id: str | None = None) -> list[Login]:
-        """Delete a login, or all of them; the next request of the browser is refused.
+        """Delete a login, or all of them with all links; the next request of the browser is refused.
 
         Raises:
             NotFound: there is no such login.
         """
         ended: list[Login] = []
 
-        def remove(book: _Book, _now: int) -> _Book:
-            ended.extend(stored.login for stored in book.logins if login_id in {None, stored.id})
-            links = () if login_id is None else book.links
-            return _Book(links, tuple(stored for stored in book.logins if stored.login not in ended))
+        def remove(stored: _All, _now: int) -> _All:
+            ended.extend(one.login for one in stored if one.port is None and login_id in {None, one.id})
+            return tuple(one for one in stored if login_id is not None and one.login not in ended)
 
         self._change(remove)
         if not ended and login_id is not None:
             raise NotFound(f"there is no login {login_id[:40]!r}", "`satchel open --list` shows all logins")
         return ended
 
-    def _note_use(self, login_id: str, now: int) -> None:
-        def note(book: _Book, _now: int) -> _Book:
-            logins = tuple(replace(one, used_at=now) if one.id == login_id else one for one in book.logins)
-            return replace(book, logins=logins)
+    def _valid(self) -> list[_Stored]:
+        now = self._clock()
+        return [one for one in self._file.load() if one.is_valid(now)]
 
-        self._change(note)
+    def _add(self, person: str, token: str | None, port: int | None) -> tuple[Login, str]:
+        if person_named(check_identifier(person, "name")) is None:
+            raise InvalidInput(f"{person!r} is not a valid name of a person", "Give another name")
+        secret, added = secrets.token_urlsafe(_SECRET_BYTES), list[_Stored]()
 
-    def _change(self, change: Callable[[_Book, int], _Book]) -> None:
-        with self._file.changing() as book:
+        def add(stored: _All, now: int) -> _All:
+            taken = {one.id for one in stored}
+            while (login_id := secrets.token_hex(5)) in taken:
+                pass
+            added.append(_Stored(login_id, person, token, now, now, _digest(secret), port))
+            return (*stored, *added)
+
+        self._change(add)
+        return added[0].login, secret
+
+    def _change(self, change: Callable[[_All, int], _All]) -> None:
+        with self._file.changing() as stored:
             now = self._clock()
-            links = tuple(link for link in book.links if now < link.expires_at)
-            logins = tuple(stored for stored in book.logins if now - stored.created_at < LOGIN_MS)
-            changed = change(_Book(links, logins), now)
-            if changed != book:
-                both = {"links": changed.links, "logins": changed.logins}
-                self._file.save({name: [to_fields(one) for one in items] for name, items in both.items()})
+            changed = change(tuple(one for one in stored if one.is_valid(now)), now)
+            links = [one for one in changed if one.port is not None][-_MOST_LINKS:]
+            changed = (*links, *[one for one in changed if one.port is None][-_MOST_LOGINS:])
+            if changed != stored:
+                self._file.save({"logins": [to_fields(one) for one in changed]})
 
 
 def author_of(person: str) -> str:
@@ -233,31 +220,17 @@ def author_of(person: str) -> str:
     return f"{HUMAN}:{person}"
 
 
-def _check_person(person: str) -> None:
-    if person_named(check_identifier(person, "name")) is None:
-        raise InvalidInput(f"{person!r} is not a valid name of a person", "Give another name")
-
-
 def form_key(cookie: str) -> str:
     """Return the key in forms of a login, which other sites cannot know: a one-way function of the cookie."""
     return hmac.new(cookie.encode(), b"satchel form", sha256).hexdigest()[:32]
-
-
-def _create(book: _Book, person: str, token: str | None, now: int) -> tuple[_Stored, str]:
-    taken = {one.id for one in book.logins}
-    while (login_id := secrets.token_hex(5)) in taken:
-        pass
-    secret = secrets.token_urlsafe(_SECRET_BYTES)
-    return _Stored(login_id, person, token, now, now, _digest(secret)), f"{login_id}.{secret}"
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _parse(fields: dict[str, Any]) -> _Book:
-    links = tuple([from_fields(_Link, one) for one in fields["links"]])
-    logins = tuple([from_fields(_Stored, one) for one in fields["logins"]])
-    if not all(map(_DIGEST.fullmatch, [*(one.digest for one in links), *(one.digest for one in logins)])):
+def _parse(fields: dict[str, Any]) -> _All:
+    stored = tuple([from_fields(_Stored, {"port": None, **one}) for one in fields["logins"]])
+    if not all(_DIGEST.fullmatch(one.digest) for one in stored):
         raise ValueError("a digest in it is malformed")
-    return _Book(links, logins)
+    return stored

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 _DIGITS = 8
+# An open page is loaded at least this often, so that no need comes and goes unseen.
+_UNSEEN_MS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Projects:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
+        # since when nothing needs a person, 0 where something does, None where that is unknown; and when they looked
+        self._quiet: dict[tuple[Store, str, str], tuple[int | None, int]] = {}
 
     def of(self, login: Login) -> list[Project]:
         """Return the projects that a login may open.
@@ -113,6 +117,17 @@ class Projects:
         satchel = self.satchel(project, login)
         work = replace(satchel.workplace, root=here.root, files_root=here.files_root)
         return Satchel(work, opened.place, opened.config, satchel.environ)
+
+    def quiet_since(self, project: Project, person: str, now: int, *, is_quiet: bool) -> int | None:
+        """Return since when nothing needs a person, if open pages have shown the project to them until then."""
+        key = project.store, project.name, person
+        since, looked_at = self._quiet.get(key, (None, 0))
+        if not is_quiet or now - looked_at > _UNSEEN_MS:
+            since = None if is_quiet else 0
+        elif since == 0:
+            since = now
+        self._quiet[key] = since, now
+        return since or None
 
     def backups(self, project: Project) -> list[Backup]:
         """Return the backups of a project's store, the oldest first; none of a database."""

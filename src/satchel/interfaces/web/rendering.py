@@ -33,6 +33,19 @@ _TYPES = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "
 SHORT, WHOLE, ROOM = 1_200, 40_000, 70_000
 """Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
 
+NAMES = {
+    "constraint": ("Rule", "Rules"),
+    "decision": ("Decision", "Decisions"),
+    "error_pattern": ("Error", "Errors and fixes"),
+    "entry": ("Note", "Notes"),
+    "package": ("Package", "Packages"),
+    "strategy": ("Strategy", "Strategies"),
+    "message": ("Message", "Messages"),
+    "file_change": ("Edit", "Edits"),
+    "solution": ("Fix", "Fixes"),
+}
+"""The names of one and of several items of a kind."""
+
 _LIMITS = {
     "MOST_SESSIONS": 12,
     "MOST_FOLDED": 8,
@@ -258,7 +271,7 @@ def _environment() -> Environment:
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
     environment.filters |= {"reason": pass_context(lambda context, text: reason_for(context["person"], text))}
     environment.filters |= {"client": lambda name: _CLIENTS.get(name, name)}
-    environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, **_LIMITS}
+    environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, "NAMES": NAMES, **_LIMITS}
     return environment
 
 

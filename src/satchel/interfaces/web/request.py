@@ -97,6 +97,10 @@ class PageRequest:
             satchel.workplace = replace(satchel.workplace, engine=engine, clock=lambda: now)
         return satchel
 
+    def record(self, ref: str) -> Any:
+        """Return the record of an item, without marking anything as read."""
+        return self.reader.items.read([ref]).items[0].record
+
     def item_page(self, ref: str) -> str:
         return f"{self.here}/items/{ref}"
 
@@ -207,7 +211,7 @@ def edit_conflict(
     """
     fields = {**request.values, **changes}
     texts = [(what, text) for what, text in theirs.items()]
-    page = form_page(request, title, path, button, fields, explained=("Your change was not saved.",), texts=texts)
+    page = form_page(request, title, path, button, fields, explained=("Nothing was saved or sent.",), texts=texts)
     return EditConflict(page)
 
 

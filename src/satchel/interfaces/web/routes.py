@@ -197,12 +197,16 @@ class _Visit:
         twin = _json_path(self._request.url.path) + (f"?{urlencode(query)}" if query else "")
         context: dict[str, Any] = {"page": page, "twin": twin if self._request.method == "GET" else None}
         if page_request.selected is not None:
-            room = page_request.satchel.room
+            room, now = page_request.satchel.room, page_request.reader.workplace.clock()
+            needs = room.needs()
             context |= {
                 "project": page_request.selected,
                 "root": page_request.here,
-                "now": page_request.reader.workplace.clock(),
-                "needs_count": count_needs(room.needs()),
+                "now": now,
+                "needs_count": count_needs(needs),
+                "quiet_since": self._projects.quiet_since(
+                    page_request.selected, self.login.author, now, is_quiet=not needs.total
+                ),
                 "new_count": new_count(room.since()),
                 # the stream brings what changes after the state that the page shows
                 "cursor": room.reached().cursor if status == 200 else None,

@@ -22,7 +22,6 @@ _CHIPS = {
     "hook": ("failed", "Hook failed"),
     "error": ("failed", "No fix"),
     "shared": ("plain", "Proposal"),
-    "proposal": ("plain", "Proposal"),
     "draft": ("plain", "Draft"),
     "rule": ("plain", "Rule"),
     "rules": ("plain", "New rules"),
@@ -32,7 +31,6 @@ _CHIPS = {
 # the needs that are folded unless they propose to change a decision
 _NAMES = {
     "shared": ("shared text", "shared texts"),
-    "proposal": ("proposal", "proposals"),
     "draft": ("draft decision", "draft decisions"),
     "rule": ("rule to accept", "rules to accept"),
     "error": ("error without a fix", "errors without a fix"),

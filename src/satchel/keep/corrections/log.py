@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.errors import Conflict, NotFound, Refused
@@ -12,18 +12,22 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction, add_item, set_of, update_row
+from satchel.store.transaction import Transaction, add_item, set_of
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """The actions of corrections, as stored."""
 
 
 class Corrector(NamedTuple):
-    """The author of a correction; ``passes`` tells whether it may change what a person wrote.
+    """The author of a correction, with the transaction, project and time of the call.
 
-    ``name`` is for messages to others.
+    Attributes:
+        passes: tells whether it may change what a person wrote.
+        name: for messages to others.
     """
 
+    transaction: Transaction
+    project_id: int
     agent: int | None
     session: int | None
     passes: Callable[[str], bool]
@@ -46,9 +50,12 @@ class Correction(NamedTuple):
     reason: str | None
     created_at: int
 
+    @property
+    def heir_ref(self) -> str | None:
+        return None if self.heir is None else self.kind.ref(self.heir)
+
 
 _COLUMNS = "c.id, c.action, c.item_kind, c.item_id, c.heir_id, a.name, c.reason, c.created_at"
-_SOURCE = "corrections c LEFT JOIN agents a ON a.id = c.agent_id"
 
 
 def author_of(alias: str) -> str:
@@ -61,30 +68,23 @@ def author_of(alias: str) -> str:
 
 
 def record(
-    transaction: Transaction,
-    project_id: int,
-    action: int,
-    item: tuple[Kind, int],
-    by: Corrector,
-    *,
-    heir: int | None = None,
-    reason: str | None = None,
+    by: Corrector, action: int, item: tuple[Kind, int], *, heir: int | None = None, reason: str | None = None
 ) -> int:
     """Record a correction of an item, and return its number; the replacement ``heir`` inherits the item's pin."""
     if heir is not None:
-        transaction.run(
+        by.transaction.run(
             """
             INSERT INTO pins (project_id, kind, item_id, agent_id, created_at)
             SELECT project_id, kind, :heir, agent_id, created_at FROM pins
             WHERE project_id = :project AND kind = :kind AND item_id = :item
             ON CONFLICT DO NOTHING
             """,
-            {"heir": heir, "project": project_id, "kind": item[0].number, "item": item[1]},
+            {"heir": heir, "project": by.project_id, "kind": item[0].number, "item": item[1]},
         )
     return add_item(
-        transaction,
+        by.transaction,
         "corrections",
-        project_id,
+        by.project_id,
         action=action,
         item_kind=item[0].number,
         item_id=item[1],
@@ -94,6 +94,11 @@ def record(
         reason=reason,
         created_at=by.now,
     )
+
+
+def log_event(by: Corrector, kind: int, item: tuple[Kind, int], details: Mapping[str, object] | None = None) -> None:
+    place = by.transaction, by.project_id, kind, by.now
+    events.record(*place, session=by.session, agent=by.agent, item=item, details=details)
 
 
 def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correction]:
@@ -106,25 +111,19 @@ def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correctio
     return [_correction(*row) for row in rows]
 
 
-def last_of(
-    transaction: Transaction, project_id: int, by: Corrector, item: tuple[Kind, int] | None = None
-) -> Correction | None:
+def last_of(by: Corrector, item: tuple[Kind, int] | None = None) -> Correction | None:
     """Return the last correction not undone by the session, or without one by the agent; if given, of an item."""
     of_item = "" if item is None else f"AND c.item_kind = {item[0].number} AND c.item_id = {item[1]}"
-    row = transaction.one(
+    row = by.transaction.one(
         f"""
-        SELECT {_COLUMNS} FROM {_SOURCE}
+        SELECT {_COLUMNS} FROM corrections c LEFT JOIN agents a ON a.id = c.agent_id
         WHERE c.project_id = :project AND c.undone_at IS NULL {of_item}
             AND c.session_id IS NOT DISTINCT FROM :session AND (:session IS NOT NULL OR c.agent_id = :agent)
         ORDER BY c.id DESC LIMIT 1
         """,
-        {"project": project_id, "session": by.session, "agent": by.agent},
+        {"project": by.project_id, "session": by.session, "agent": by.agent},
     )
     return None if row is None else _correction(*row)
-
-
-def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    update_row(transaction, "corrections", number, undone_at=now, seq=transaction.next_seq(project_id))
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
@@ -149,9 +148,10 @@ def is_closed(record: Any) -> bool:
     return can_close(record) and record.superseded_by == record.id
 
 
-def ended_by(transaction: Transaction, kind: Kind, number: int) -> str | None:
+def last_end(transaction: Transaction, kind: Kind, number: int) -> Correction | None:
+    """Return the last replacement or retraction of an item, or None."""
     ends = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return ends[-1].agent if ends else None
+    return ends[-1] if ends else None
 
 
 def history_notes(transaction: Transaction, kind: Kind, number: int, ending: str) -> tuple[str, ...]:
@@ -171,14 +171,14 @@ def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, 
 
 
 def end_reason(transaction: Transaction, kind: Kind, number: int, ending: str) -> str:
-    active = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return describe(active[-1], ending) if active else "who ended it is not recorded"
+    end = last_end(transaction, kind, number)
+    return "who ended it is not recorded" if end is None else describe(end, ending)
 
 
 def describe(one: Correction, ending: str = "retracted") -> str:
     who = "" if one.agent is None else f" by {one.agent}"
     if one.heir is not None:
-        return f"replaced{who}, see {one.kind.ref(one.heir)}"
+        return f"replaced{who}, see {one.heir_ref}"
     return f"{ending}{who}" + ("" if one.reason is None else f": {one.reason}")
 
 
@@ -189,14 +189,14 @@ def replaced_note(kind: Kind, old: Sequence[int]) -> tuple[str, ...]:
     return (f"{', '.join(map(kind.ref, old))} {are} replaced: searches show {them} only if status asks for {them}",)
 
 
-def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector) -> None:
+def check_replaceable(by: Corrector, item: tuple[Kind, int]) -> None:
     """Refuse to replace an item that does not exist, was replaced or retracted, or that only a person can replace."""
-    kind, number = item
+    transaction, (kind, number) = by.transaction, item
     critical = f"i.priority = {len(PRIORITIES)}" if kind is Kind.CONSTRAINT else "1 = 0"
     row = transaction.one(
         f"SELECT a.name, {kind.live}, {critical} FROM {kind.table} i "
         f"LEFT JOIN agents a ON a.id = {kind.author} WHERE i.project_id = :project AND i.id = :id",
-        {"project": project_id, "id": number},
+        {"project": by.project_id, "id": number},
     )
     ref = kind.ref(number)
     if row is None:
@@ -206,9 +206,9 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
         raise NotFound(f"there is no {kind.noun} {ref} in this project", remedy)
     author, is_live, is_critical = row
     if not is_live:
-        done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)
+        done = last_end(transaction, *item)
         if done is not None and done.heir is not None:
-            heir = kind.ref(done.heir)
+            heir = done.heir_ref
             raise Conflict(
                 f"{ref} was replaced by {heir} already",
                 f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, kind, done.heir)}",
@@ -292,18 +292,6 @@ class Confirmed:
     text: str
     notes: tuple[str, ...] = ()
     correction: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """The replacement or retraction of an item; ``number`` is that of the correction, for undo."""
-
-    number: int
-    action: str
-    heir: str | None
-    by: str | None
-    reason: str | None
-    ended_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from satchel.keep.corrections.log import (
     Confirmed,
     Correction,
     Corrector,
-    Ended,
     Retracted,
     Undone,
 )
@@ -40,7 +39,7 @@ from satchel.keep.sessions import actors
 from satchel.keep.sessions.actors import acting, acting_named, persons_gate
 from satchel.keep.strategies import Strategy
 from satchel.keep.texts import check_content
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 _CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
@@ -76,34 +75,32 @@ class Corrections(Service):
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by = self._begin(transaction, agent)
-            if closes and (kind is not Kind.ENTRY or not log.can_close(_load(transaction, project_id, kind, number))):
+            by = self._begin(transaction, agent)
+            if closes and (kind is not Kind.ENTRY or not log.can_close(_load(by, kind, number))):
                 raise InvalidInput(
                     f"{kind.ref(number)} is neither a bug nor a review issue: nothing else is closed",
                     "verdict=retract is for what is wrong or outdated, set_decision status=deprecated for decisions",
                 )
             if kind is Kind.MESSAGE:
-                return Retracted(
-                    kind.ref(number), kind_name(kind), None, _withdraw(transaction, project_id, number, by)
-                )
+                return Retracted(kind.ref(number), kind_name(kind), None, _withdraw(by, number))
             if kind is Kind.DECISION:
-                decision = decisions.load_number(transaction, project_id, number)
+                decision = decisions.load_number(transaction, by.project_id, number)
                 if decision is None:
                     raise _missing(kind, number)
-                return dispute(transaction, work, project_id, by, decision, cleaned)
-            record = _load(transaction, project_id, kind, number)
+                return dispute(work, by, decision, cleaned)
+            record = _load(by, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = _short(record)
             if not _is_live(record):
                 before = log.end_reason(transaction, kind, number, log.ending_of(record))
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not _may_end(by, record):
-                message = ask_person(transaction, work, project_id, by, record, short, text)
+                message = ask_person(work, by, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
-            _end(transaction, project_id, (kind, number), text, by)
-            correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
-            _log_event(transaction, project_id, events.RETRACTION, by, (kind, number))
-            record = _load(transaction, project_id, kind, number)
+            _end(by, (kind, number), text)
+            correction = log.record(by, RETRACTED, (kind, number), reason=text)
+            log.log_event(by, events.RETRACTION, (kind, number))
+            record = _load(by, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
     def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
@@ -121,8 +118,8 @@ class Corrections(Service):
         cleaned = None if evidence is None else check_content(evidence, "evidence", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by = self._begin(transaction, agent, doing="confirming")
-            record = _load(transaction, project_id, kind, number)
+            by = self._begin(transaction, agent, doing="confirming")
+            record = _load(by, kind, number)
             is_closed = not _is_live(record) and log.is_closed(record)
             if not (is_closed or _is_live(record)):
                 ended = log.end_reason(transaction, kind, number, log.ending_of(record))
@@ -135,115 +132,98 @@ class Corrections(Service):
                         f"{record.ref} is what {stated_by} stated: only a person can confirm it",
                         f"A person does with `satchel accept {record.ref}`",
                     )
-                constraints.confirm(transaction, project_id, number)
+                constraints.confirm(transaction, by.project_id, number)
             names = log.confirmers(transaction, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             correction = None
             # who reported a bug or issue may say that it was fixed; who closed it may not
-            done_by = log.ended_by(transaction, kind, number) if is_closed else record.agent
+            end = log.last_end(transaction, kind, number) if is_closed else None
+            done_by = end.agent if end is not None else record.agent
             if done_by is not None and fold(done_by) == fold(str(by.name)):
                 notes = (*notes, f"you {'closed' if is_closed else 'wrote'} {record.ref}: only others can confirm it")
             elif by.name in names:
                 notes = (*notes, "you had confirmed it before")
             else:
-                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
-                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number), accepts=accepts)
+                correction = log.record(by, CONFIRMED, (kind, number), reason=text)
+                log.log_event(by, events.CONFIRMATION, (kind, number), {"accepted": True} if accepts else None)
                 names = (*names, str(by.name))
         short = _short(record)
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
-    def ended(self, ref: str) -> Ended | None:
-        """Return how a note, rule or strategy was replaced or retracted, or None."""
+    def ended(self, ref: str) -> Correction | None:
+        """Return the replacement or retraction of a note, rule or strategy, or None."""
         kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
             if kept.load(KINDS[kind], transaction, project.id, number) is None:
                 return None
-            ends = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
-        if not ends:
-            return None
-        last = ends[-1]
-        heir = None if last.heir is None else kind.ref(last.heir)
-        return Ended(last.id, _ACTIONS[last.action], heir, last.agent, last.reason, last.created_at)
+            return log.last_end(transaction, kind, number)
 
-    def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
-        """Undo the last correction of the caller's session, or without one of its agent or person.
-
-        A retracted or replaced item is live again; its replacement is retracted. ``correction`` is the number that the
-        last correction must have.
-
-        Raises:
-            NotFound: there is nothing to undo.
-            Conflict: the item was corrected again, or the last correction has another number.
-        """
-        work = self._workplace
-        agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            project_id, by = self._begin(transaction, agent, doing="undoing")
-            last = log.last_of(transaction, project_id, by)
-            if last is None:
-                raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
-            if correction not in {None, last.id}:
-                raise Conflict(
-                    f"your last correction is another one now: it {_ACTIONS[last.action]} {last.kind.ref(last.item)}",
-                    "Nothing was changed; correct the current item",
-                )
-            return self._undo_correction(transaction, project_id, last, by)
-
-    def undo_change(self, ref: str | None = None, *, agent: str | None = None) -> Undone:
+    def undo(self, ref: str | None = None, *, correction: int | None = None, agent: str | None = None) -> Undone:
         """Undo the caller's last change: a correction, a write, a set decision, a pin or a message that nobody read.
 
-        A written item is retracted. A decision returns to its previous revision; a new one is deprecated. With ``ref``
-        the caller's last change of that item is undone, whatever they did since.
+        A retracted or replaced item is live again; its replacement is retracted, as a written item is. A decision
+        returns to its previous revision; a new one is deprecated. With ``ref`` the caller's last change of that item is
+        undone, whatever they did since. ``correction`` is the number of a correction, which must be the last of the
+        caller's session, or without one of its agent or person.
 
         Raises:
             NotFound: there is nothing to undo.
-            Conflict: someone else has changed the same item since, or the caller did something later that cannot be
-                undone.
+            Conflict: someone else has changed the same item since, the caller did something later that cannot be
+                undone, or the last correction has another number.
         """
         agent, item = check_agent(self._workplace, agent), None if ref is None else read_ref(ref)
         with self._workplace.engine.write() as transaction:
-            project_id, by = self._begin(transaction, agent, doing="undoing")
-            last, lasting = undoing.last_change(transaction, project_id, by, item)
-            if lasting:
-                raise undoing.not_last(transaction, lasting, last)
+            by = self._begin(transaction, agent, doing="undoing")
+            if correction is None:
+                last, lasting = undoing.last_change(by, item)
+                if lasting:
+                    raise undoing.not_last(transaction, lasting, last)
+            else:
+                last = log.last_of(by, item)
+                if last is not None and last.id != correction:
+                    other = f"{_ACTIONS[last.action]} {last.kind.ref(last.item)}"
+                    raise Conflict(
+                        f"your last correction is another one now: it {other}",
+                        "Nothing was changed; correct the current item",
+                    )
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if isinstance(last, Correction):
-                return self._undo_correction(transaction, project_id, last, by)
+                return self._undo_correction(last, by)
             if last.action != undoing.SET:
-                return self._undo_write(transaction, project_id, last, by)
-            current = decisions.load_number(transaction, project_id, last.item)
+                return self._undo_write(last, by)
+            current = decisions.load_number(transaction, by.project_id, last.item)
             assert current is not None
         return self._restore(last, current.key, agent, by)
 
-    def _undo_correction(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> Undone:
-        record = _load(transaction, project_id, last.kind, last.item)
+    def _undo_correction(self, last: Correction, by: Corrector) -> Undone:
+        record = _load(by, last.kind, last.item)
         status = None
         if last.action == CONFIRMED:
             is_stated = getattr(record, "stated_by", None) is not None
-            if last.agent is not None and (is_stated or _was_accepted(transaction, project_id, last)):
-                is_unconfirmed = not _has_other_person(transaction, last)
-                constraints.confirm(transaction, project_id, last.item, unconfirmed=is_unconfirmed)
+            if last.agent is not None and (is_stated or _was_accepted(by, last)):
+                is_unconfirmed = not _has_other_person(by.transaction, last)
+                constraints.confirm(by.transaction, by.project_id, last.item, unconfirmed=is_unconfirmed)
                 status = (UNCONFIRMED if is_stated else "proposed") if is_unconfirmed else None
         else:
             _check_may_end(by, record)
-            self._revive(transaction, project_id, last, by)
-        log.mark_undone(transaction, project_id, last.id, by.now)
-        undoing.log_undo(transaction, project_id, (last.kind, last.item), by, last.created_at)
-        heir = None if last.heir is None else last.kind.ref(last.heir)
-        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record), status)
+            _revive(last, by)
+        seq = by.transaction.next_seq(by.project_id)
+        update_row(by.transaction, "corrections", last.id, undone_at=by.now, seq=seq)
+        undoing.log_undo(by, (last.kind, last.item), last.created_at)
+        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], last.heir_ref, _short(record), status)
 
-    def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
-        ref = change.kind.ref(change.item)
+    def _undo_write(self, change: Change, by: Corrector) -> Undone:
+        transaction, project_id, ref = by.transaction, by.project_id, change.kind.ref(change.item)
         if change.action == undoing.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
-            undoing.log_undo(transaction, project_id, (change.kind, change.item), by, change.made_at)
+            undoing.log_undo(by, (change.kind, change.item), change.made_at)
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         if change.kind is Kind.MESSAGE:
-            text = _withdraw(transaction, project_id, change.item, by)
+            text = _withdraw(by, change.item)
             return Undone(ref, kind_name(change.kind), change.action, None, text)
-        record = _load(transaction, project_id, change.kind, change.item)
+        record = _load(by, change.kind, change.item)
         if not _is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item, log.ending_of(record))
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
@@ -251,10 +231,10 @@ class Corrections(Service):
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
-            _end_written(transaction, project_id, change, by)
+            _end_written(by, change)
             return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
-        undoing.log_undo(transaction, project_id, (change.kind, change.item), by, change.made_at)
-        record = _load(transaction, project_id, change.kind, change.item)
+        undoing.log_undo(by, (change.kind, change.item), change.made_at)
+        record = _load(by, change.kind, change.item)
         return Undone(ref, kind_name(change.kind), undoing.SET, None, _short(record))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
@@ -262,7 +242,7 @@ class Corrections(Service):
 
         def taken_back(transaction: Transaction, project_id: int, now: Decision) -> None:
             # recorded in the same transaction, so that a concurrent undo cannot undo this one
-            undoing.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
+            undoing.record_taken_back(by._replace(transaction=transaction), change._replace(revision=now.revision))
             reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
 
         service = Decisions(self._workplace, on_set=taken_back)
@@ -288,8 +268,8 @@ class Corrections(Service):
             named = decisions.load(transaction, project.id, key)
         return None if named is None else (Kind.DECISION, named.id)
 
-    def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> tuple[int, Corrector]:
-        # the project's number and the author; ``doing`` None needs no agent
+    def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> Corrector:
+        # ``doing`` None needs no agent
         work = self._workplace
         now = work.clock()
         project = projects.ensure(transaction, work, now)
@@ -304,32 +284,34 @@ class Corrections(Service):
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
         done = {"confirming": actors.CONFIRMED, "undoing": "took back a change of"}.get(doing or "", "changed")
         gate = persons_gate(transaction, work, project.id, agent, now, done)
-        return project.id, Corrector(number, actor.session, gate, now, name)
+        return Corrector(transaction, project.id, number, actor.session, gate, now, name)
 
-    def _revive(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> None:
-        now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
-        if now_last.id != last.id:
+
+def _revive(last: Correction, by: Corrector) -> None:
+    transaction, project_id = by.transaction, by.project_id
+    end = log.last_end(transaction, last.kind, last.item)
+    if end is not None and end.id != last.id:
+        raise Conflict(
+            f"{last.kind.ref(last.item)} was corrected again since",
+            f"Open it with get_items ids={last.kind.ref(last.item)}, and correct its current version "
+            f"({log.describe(end)})",
+        )
+    heir: Any = None if last.heir is None else kept.load(KINDS[last.kind], transaction, project_id, last.heir)
+    if heir is not None:
+        if not _is_live(heir):
             raise Conflict(
-                f"{last.kind.ref(last.item)} was corrected again since",
-                f"Open it with get_items ids={last.kind.ref(last.item)}, and correct its current version "
-                f"({log.describe(now_last)})",
+                f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
+                f"{log.end_reason(transaction, last.kind, heir.id, log.ending_of(heir))}",
+                "Correct the current item",
             )
-        heir: Any = None if last.heir is None else kept.load(KINDS[last.kind], transaction, project_id, last.heir)
-        if heir is not None:
-            if not _is_live(heir):
-                raise Conflict(
-                    f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
-                    f"{log.end_reason(transaction, last.kind, heir.id, log.ending_of(heir))}",
-                    "Correct the current item",
-                )
-            _check_may_end(by, heir)
-            _end_written(transaction, project_id, Change(undoing.WRITTEN, last.kind, heir.id, by.now), by)
-        if last.kind is Kind.CONSTRAINT:
-            constraints.revive(transaction, project_id, last.item)
-        elif last.kind is Kind.ENTRY:
-            entries.revive(transaction, project_id, last.item)
-        else:
-            replacing.mark(transaction, project_id, last.kind, [last.item], None)
+        _check_may_end(by, heir)
+        _end_written(by, Change(undoing.WRITTEN, last.kind, heir.id, by.now))
+    if last.kind is Kind.CONSTRAINT:
+        constraints.revive(transaction, project_id, last.item)
+    elif last.kind is Kind.ENTRY:
+        entries.revive(transaction, project_id, last.item)
+    else:
+        replacing.mark(transaction, project_id, last.kind, [last.item], None)
 
 
 def _short(record: Any) -> str:
@@ -350,52 +332,39 @@ def _check_may_end(by: Corrector, record: Any) -> None:
         raise Refused(f"only a person ends {record.ref}", f"Ask with satchel's send_message to={HUMAN}")
 
 
-def _withdraw(transaction: Transaction, project_id: int, number: int, by: Corrector) -> str:
+def _withdraw(by: Corrector, number: int) -> str:
     ref = Kind.MESSAGE.ref(number)
     if not by.may_end(ref, by.name):
         raise Refused(f"only a person withdraws {ref}", f"Send a correction with reply_to={ref}")
-    return shortened(messages.withdraw(transaction, project_id, by.agent, number, by.now))
+    return shortened(messages.withdraw(by.transaction, by.project_id, by.agent, number, by.now))
 
 
 def _is_live(record: Any) -> bool:
     return bool(record.active if isinstance(record, Constraint) else record.superseded_by is None)
 
 
-def _end(transaction: Transaction, project_id: int, item: tuple[Kind, int], reason: str | None, by: Corrector) -> None:
+def _end(by: Corrector, item: tuple[Kind, int], reason: str | None) -> None:
     if item[0] is Kind.CONSTRAINT:
-        constraints.end(transaction, project_id, item[1], reason, by.agent, by.now)
+        constraints.end(by.transaction, by.project_id, item[1], reason, by.agent, by.now)
     else:
-        replacing.retract(transaction, project_id, *item)
+        replacing.retract(by.transaction, by.project_id, *item)
 
 
-def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
-    _end(transaction, project_id, (change.kind, change.item), "taken back", by)
+def _end_written(by: Corrector, change: Change) -> None:
+    _end(by, (change.kind, change.item), "taken back")
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
-    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason="taken back")
-    undoing.record_taken_back(transaction, project_id, change, by)
+    log.record(nobody, RETRACTED, (change.kind, change.item), reason="taken back")
+    undoing.record_taken_back(by, change)
 
 
-def _log_event(
-    transaction: Transaction,
-    project_id: int,
-    kind: int,
-    by: Corrector,
-    item: tuple[Kind, int],
-    *,
-    accepts: bool = False,
-) -> None:
-    details = {"accepted": True} if accepts else None
-    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item, details=details)
-
-
-def _was_accepted(transaction: Transaction, project_id: int, confirmation: Correction) -> bool:
+def _was_accepted(by: Corrector, confirmation: Correction) -> bool:
     # whether the rule had waited for this confirmation
     if confirmation.kind is not Kind.CONSTRAINT:
         return False
     where = "project_id = :project AND kind = :kind AND item_kind = :of AND item_id = :item AND details IS NOT NULL"
-    values = {"project": project_id, "kind": events.CONFIRMATION, "of": confirmation.kind.number}
-    return transaction.one(f"SELECT 1 FROM events WHERE {where}", values | {"item": confirmation.item}) is not None
+    values = {"project": by.project_id, "kind": events.CONFIRMATION, "of": confirmation.kind.number}
+    return by.transaction.one(f"SELECT 1 FROM events WHERE {where}", values | {"item": confirmation.item}) is not None
 
 
 _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirmed"}
@@ -421,8 +390,8 @@ def _parse_ref(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
     return kind, number
 
 
-def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) -> Any:
-    record = kept.load(KINDS[kind], transaction, project_id, number)
+def _load(by: Corrector, kind: Kind, number: int) -> Any:
+    record = kept.load(KINDS[kind], by.transaction, by.project_id, number)
     if record is None:
         raise _missing(kind, number)
     return record

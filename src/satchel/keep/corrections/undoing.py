@@ -10,7 +10,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, kept
-from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector, last_of
+from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector, last_of, log_event
 from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
 from satchel.keep.kinds import KINDS
 from satchel.keep.messages import updates as messages
@@ -40,9 +40,9 @@ class Change(NamedTuple):
     seq: int = 0
 
 
-def _changes(transaction: Transaction, project_id: int, by: Corrector) -> Iterator[Change]:
+def _changes(by: Corrector) -> Iterator[Change]:
     # those that an undo may take back, the newest first
-    values = {"project": project_id, "agent": by.agent, "most": _MOST_CHANGES}
+    transaction, values = by.transaction, {"project": by.project_id, "agent": by.agent, "most": _MOST_CHANGES}
     mine: list[Change] = []
     for kind, author in _AUTHORS.items():
         alive = f" AND expires_at > {by.now}" if kind is Kind.MESSAGE else ""
@@ -80,7 +80,7 @@ def _changes(transaction: Transaction, project_id: int, by: Corrector) -> Iterat
     )
     mine += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
     mine.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
-    yield from (one for one in mine if not _is_taken_back(transaction, project_id, one))
+    yield from (one for one in mine if not _is_taken_back(by, one))
 
 
 _LOGGED = {
@@ -112,10 +112,10 @@ _LASTING = f"""
 """
 
 
-def _lasting_since(transaction: Transaction, project_id: int, by: Corrector, after: int) -> list[str]:
-    values = {"project": project_id, "agent": by.agent, "after": after, "most": _MOST_CHANGES}
+def _lasting_since(by: Corrector, after: int) -> list[str]:
+    values = {"project": by.project_id, "agent": by.agent, "after": after, "most": _MOST_CHANGES}
     lasting = []
-    for kind, item_kind, item, text, _ in transaction.all(_LASTING, values):
+    for kind, item_kind, item, text, _ in by.transaction.all(_LASTING, values):
         words = _LOGGED.get(kind)
         details = json.loads(text) if words and text else {}
         if "by" in details:
@@ -125,24 +125,22 @@ def _lasting_since(transaction: Transaction, project_id: int, by: Corrector, aft
     return list(dict.fromkeys(lasting))
 
 
-def last_change(
-    transaction: Transaction, project_id: int, by: Corrector, item: tuple[Kind, int] | None
-) -> tuple[Change | Correction | None, list[str]]:
+def last_change(by: Corrector, item: tuple[Kind, int] | None) -> tuple[Change | Correction | None, list[str]]:
     """Return the caller's last change of an item, or of any, with what they did since and cannot undo, in words."""
-    correction = last_of(transaction, project_id, by, item)
+    correction = last_of(by, item)
     after, lasting = 0 if correction is None else correction.created_at, []
     change = None
-    for one in _changes(transaction, project_id, by):
+    for one in _changes(by):
         if one.made_at <= after:
             break
         if item not in {None, (one.kind, one.item)}:
             continue
-        if one.kind is Kind.MESSAGE and (names := messages.readers(transaction, project_id, by.agent, one.item)):
+        if one.kind is Kind.MESSAGE and (names := messages.readers(by.transaction, by.project_id, by.agent, one.item)):
             lasting.append(f"sent {one.kind.ref(one.item)}, which {names} read")
             continue
         change, after = one, one.made_at
         break
-    lasting += _lasting_since(transaction, project_id, by, after)
+    lasting += _lasting_since(by, after)
     return change or correction, lasting if item is None else []
 
 
@@ -173,28 +171,23 @@ def _in_words(transaction: Transaction, last: Change | Correction) -> str:
     return "change of" if last.revision > 1 else last.kind.noun
 
 
-def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
+def record_taken_back(by: Corrector, change: Change) -> None:
     """Record that a change was undone; for a decision it has the current revision."""
-    item = change.kind, change.item
-    log_undo(transaction, project_id, item, by, change.made_at, action=change.action, revision=change.revision)
+    log_undo(by, (change.kind, change.item), change.made_at, action=change.action, revision=change.revision)
 
 
-def log_undo(
-    transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector, made_at: int, **details: object
-) -> None:
+def log_undo(by: Corrector, item: tuple[Kind, int], made_at: int, **details: object) -> None:
     """Record that what was done to an item at ``made_at`` no longer holds."""
-    facts = {"made_at": made_at, **details}
-    place = transaction, project_id, events.TAKEN_BACK, by.now
-    events.record(*place, session=by.session, agent=by.agent, item=item, details=facts)
+    log_event(by, events.TAKEN_BACK, item, {"made_at": made_at, **details})
 
 
-def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
+def _is_taken_back(by: Corrector, change: Change) -> bool:
     if change.action == PINNED:
         return False
-    rows = transaction.all(
+    rows = by.transaction.all(
         "SELECT details FROM events WHERE project_id = :project AND kind = :kind AND item_kind = :of "
         "AND item_id = :item AND details IS NOT NULL",
-        {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
+        {"project": by.project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
     )
     revisions = [json.loads(details).get("revision") for (details,) in rows]
     # the undo of a revision made the next one, which is its first author's where that was another

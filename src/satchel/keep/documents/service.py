@@ -218,9 +218,8 @@ class _Deciding:
             if one.why != REMOVED:
                 self._save(one, kind, number)
             elif kind is not Kind.DECISION:
-                by = Corrector(self.number, None, lambda _: True, self.now)
-                reason = f"removed from {one.path}"
-                log.record(self.transaction, self.project, log.RETRACTED, (kind, number), by, reason=reason)
+                by = Corrector(self.transaction, self.project, self.number, None, lambda _: True, self.now)
+                log.record(by, log.RETRACTED, (kind, number), reason=f"removed from {one.path}")
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))
 
     def reject(self, proposals: Sequence[Proposal]) -> Decided:

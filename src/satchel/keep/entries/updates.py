@@ -91,7 +91,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
             raise InvalidInput(f"the content of the {entry_type} is empty", "Give the text of the note")
     else:
         raise InvalidInput(
-            f"the content of a {entry_type} must be text, not {type(content).__name__}",
+            f"the content of a {entry_type} must be text",
             f"Only {', '.join(records.STRUCTURED_TYPES)} take an object",
         )
     check_size(text, limit)
@@ -106,7 +106,7 @@ def insert(
 ) -> list[tuple[int, bytes, int, Sequence[int]]]:
     """Insert entries in order, with their documents; return the id, uid and seq of each, and what it replaced."""
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
-    corrector = log.Corrector(agent, writer.session, writer.passes, now)
+    corrector = log.Corrector(transaction, project_id, agent, writer.session, writer.passes, now)
     first = transaction.next_seq(project_id, len(entries), documents=len(entries))
     inserted: list[tuple[int, bytes, int, Sequence[int]]] = []
     random = os.urandom(16 * len(entries))
@@ -114,12 +114,12 @@ def insert(
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
         replaced = _replaced_by(transaction, project_id, run, agent, entry)
         if entry.type == records.REVIEW_VERDICT and replaced:
-            replaced = _not_persons(transaction, project_id, replaced, corrector)
+            replaced = _not_persons(corrector, replaced)
         if entry.supersedes is not None:
             replaced = [*replaced, *({entry.supersedes} - set(replaced))]
         for number in replaced:
             if entry.type != records.REVIEW_VERDICT or number == entry.supersedes:
-                log.check_replaceable(transaction, project_id, (Kind.ENTRY, number), corrector)
+                log.check_replaceable(corrector, (Kind.ENTRY, number))
         if entry.type == records.CODEBASE_ANALYSIS and replaced:
             replacing.step_aside(transaction, Kind.ENTRY, replaced[0])
         columns = {
@@ -142,7 +142,7 @@ def insert(
             replacing.mark(transaction, project_id, Kind.ENTRY, replaced, number)
         if entry.supersedes is not None:
             item = (Kind.ENTRY, entry.supersedes)
-            log.record(transaction, project_id, log.SUPERSEDED, item, corrector, heir=number)
+            log.record(corrector, log.SUPERSEDED, item, heir=number)
         documents.add(transaction, DOCUMENTS.document({"id": number, **columns}, entry.searchable))
         inserted.append((number, uid, seq, replaced))
     return inserted
@@ -212,9 +212,9 @@ def _judged(verdict: str) -> object:
     return structured.parse_object("review_verdict", verdict).get("change")
 
 
-def _not_persons(transaction: Transaction, project_id: int, numbers: Sequence[int], by: log.Corrector) -> list[int]:
+def _not_persons(by: log.Corrector, numbers: Sequence[int]) -> list[int]:
     of_persons = f"SELECT id FROM context WHERE id IN {set_of(numbers)} AND agent_id IN {PERSONS}"
-    spared = {number for (number,) in transaction.all(of_persons, {"project": project_id})}
+    spared = {number for (number,) in by.transaction.all(of_persons, {"project": by.project_id})}
     return (
         [number for number in numbers if number not in spared]
         if spared and not by.passes(", ".join(map(Kind.ENTRY.ref, sorted(spared))))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from satchel.base.machine import caller_elsewhere
-from satchel.base.project_paths import ignores_letter_case
 from satchel.base.records import replace
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claims import Claimant
-from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
+from satchel.keep.files.places import OnDisk, Place, is_remote, look_at, tree_of
 from satchel.keep.files.records import Claim, Claimed, CommitCheck, FileCheck, FilesChecked, RecentActivity
 from satchel.keep.presence import GONE_MS, is_anything_claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
+from satchel.store.transaction import grouped
 
 MAX_RECENT = 5
 """Maximum number of recent changes listed per file."""
@@ -43,8 +42,6 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
             lease = claims.leases_of(by)
             wanted = list(dict.fromkeys(one.place for one in lease))
             notes = () if wanted else ("you have claimed nothing",)
-        else:
-            wanted = as_on_disk(transaction, number, work.files_root, wanted)
         if is_unseen and not all(place.is_key for place in wanted):
             notes += (NO_DISK,)
         some = tuple(_check_one(by, work, place, window) for place in wanted)
@@ -72,10 +69,9 @@ def add_recent_activity(
             _ELSEWHERE, {"project": project.id, "since": now - GONE_MS, "worktree": work.worktree or ""}
         )
         by = Claimant(transaction, project.id, reading(transaction, work, project.id, agent), now)
-        spelled = as_on_disk(transaction, project.id, work.files_root, list(wanted))
         activity = [
             _recent_activity(by, place, on_disk, window)
-            for place, on_disk in zip(spelled, wanted.values(), strict=True)
+            for place, on_disk in wanted.items()
             if place.path not in claimed.renewed
         ]
         is_of_one = _is_clone(work.worktree) and any(claim.exclusive for claim in claimed.claims)
@@ -132,10 +128,7 @@ def _check_one(by: Claimant, work: Workplace, place: Place, window: int) -> File
 
 
 def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> CommitCheck:
-    """Return the claims of others on a commit's files, as :meth:`satchel.keep.files.service.Files.check_commit` does.
-
-    A commit may have many files but claims are few, so the claims are looped over.
-    """
+    """Return the claims of others on a commit's files; see :meth:`satchel.keep.files.service.Files.check_commit`."""
     with work.engine.read() as transaction:
         now = work.clock()
         project = projects.find(transaction, work)
@@ -143,40 +136,17 @@ def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> Comm
             return CommitCheck((), (), False, now)
         actor = reading(transaction, work, project.id, work.agent)
         others = claims.others_in_worktree(Claimant(transaction, project.id, actor, now), work.worktree)
-    folds = work.files_root is not None and ignores_letter_case(work.files_root)
-    spelled = {_compared(name, folds=folds): name for name in names}
-    ordered = sorted(spelled)
-    explicit: dict[str, Claim] = {}
-    hinted: dict[str, Claim] = {}
-    for lease in others:
-        claim = lease.claim
-        group = explicit if claim.exclusive and not claim.automatic else hinted
-        for name in _covered(_compared(claim.path, folds=folds), ordered, spelled):
-            group.setdefault(spelled[name], claim)
-    return CommitCheck(
-        tuple(sorted(explicit.items())),
-        tuple(sorted((name, claim) for name, claim in hinted.items() if name not in explicit)),
-        denies and bool(explicit) and actor.session is not None,
-        now,
-    )
-
-
-def _covered(path: str, ordered: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
-    # yields the sorted names that a claim covers
-    if not paths.is_folder(path):
-        if path in names:
-            yield path
-        return
-    folder = path.removesuffix(paths.EVERYTHING)
-    if folder[:-1] in names:
-        yield folder[:-1]
-    for name in ordered[bisect_left(ordered, folder) :]:
-        if not name.startswith(folder):
-            return
-        yield name
-
-
-def _compared(name: str, *, folds: bool) -> str:
-    # stored paths are in NFC
-    name = name if name.isascii() else unicodedata.normalize("NFC", name)
-    return name.casefold() if folds else name
+    by_path = grouped((lease.claim.path, lease.claim) for lease in others)
+    explicit: list[tuple[str, Claim]] = []
+    hinted: list[tuple[str, Claim]] = []
+    for name in sorted(names):
+        # stored paths are in NFC
+        covering = [
+            claim for path in paths.all_covering(unicodedata.normalize("NFC", name)) for claim in by_path.get(path, ())
+        ]
+        if covering:
+            claim = min(covering, key=lambda one: (one.automatic or not one.exclusive, one.created_at, one.id))
+            is_explicit = claim.exclusive and not claim.automatic
+            (explicit if is_explicit else hinted).append((name, claim))
+    is_stopped = denies and bool(explicit) and actor.session is not None
+    return CommitCheck(tuple(explicit), tuple(hinted), is_stopped, now)

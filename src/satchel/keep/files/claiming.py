@@ -16,7 +16,7 @@ from satchel.keep import events, expiry, projects
 from satchel.keep.expiry import end_claims
 from satchel.keep.files import claims
 from satchel.keep.files.claims import Claimant, ClaimRefused, Terms
-from satchel.keep.files.places import Place, as_on_disk
+from satchel.keep.files.places import Place
 from satchel.keep.files.records import Claimed
 from satchel.keep.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.projects import POLL_SECONDS, Workplace
@@ -49,10 +49,9 @@ class ClaimRequest:
     terms: Terms
     shared: frozenset[Place] = frozenset()
 
-    def spelled(self, transaction: Transaction, work: Workplace, project_id: int) -> tuple[list[Place], set[Place]]:
-        """Return its places as they are spelled on the disk, and which of them it wants shared."""
-        places = as_on_disk(transaction, project_id, work.files_root, list(self.wanted))
-        return places, {place for place, original in zip(places, self.wanted, strict=True) if original in self.shared}
+    @property
+    def places(self) -> list[Place]:
+        return list(self.wanted)
 
 
 def check_minutes(minutes: int) -> int:
@@ -78,24 +77,23 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     now = work.clock()
     project = projects.ensure(transaction, work, now)
     actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
-    spelled, shared = request.spelled(transaction, work, project.id)
-    wanted = dict(zip(spelled, request.wanted.values(), strict=True))
+    places = request.places
     expiry.end_expired(transaction, project.id, now)
     by = Claimant(transaction, project.id, actor, now)
-    overlaps = claims.find_overlaps(by, spelled, shared)
+    overlaps = claims.find_overlaps(by, places, request.shared)
     if overlaps.blocking:
         from satchel.keep.files import refusals  # imported here: few claims are refused
 
-        refusals.refuse(transaction, spelled, overlaps, now)
+        refusals.refuse(transaction, places, overlaps, now)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 
-        waiters.refuse_out_of_turn(by, spelled, waiter, shared)
-    claimed = claims.grant(by, wanted, overlaps, request.terms, shared)
+        waiters.refuse_out_of_turn(by, places, waiter, request.shared)
+    claimed = claims.grant(by, request.wanted, overlaps, request.terms, request.shared)
     if is_anyone_refused(transaction, project.id):
         from satchel.keep.files import refusals
 
-        refusals.remove_claimed(by, spelled)
+        refusals.remove_claimed(by, places)
     expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
 
@@ -105,14 +103,14 @@ def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
     with projects.reading(work) as (transaction, project):
         now = work.clock()
         actor = reading(transaction, work, project.id, request.agent)
-        spelled, shared = request.spelled(transaction, work, project.id)
-        overlaps = claims.find_overlaps(Claimant(transaction, project.id, actor, now), spelled, shared)
+        by = Claimant(transaction, project.id, actor, now)
+        overlaps = claims.find_overlaps(by, request.places, request.shared)
     own = {lease.place: lease.claim for lease in overlaps.mine}
     due = now + request.terms.minutes * 60_000 - RENEWED_MS
-    own_claims = [own[place] for place in spelled if place in own]
-    if len(own_claims) < len(spelled) or any(
-        one.expires_at <= due or (place not in shared and not one.exclusive)
-        for place, one in zip(spelled, own_claims, strict=True)
+    own_claims = [own[place] for place in request.places if place in own]
+    if len(own_claims) < len(request.places) or any(
+        one.expires_at <= due or (place not in request.shared and not one.exclusive)
+        for place, one in zip(request.places, own_claims, strict=True)
     ):
         return None
     return Claimed(actor.name or "", tuple(own_claims), tuple(one.path for one in own_claims), (), (), claimed_at=now)
@@ -235,8 +233,6 @@ class _QueuePlace(NamedTuple):
     number: int
     project_id: int
     actor: Actor
-    wanted: list[Place]
-    shared: set[Place]
     since: int
 
 
@@ -286,10 +282,9 @@ def _first_try(work: Workplace, request: ClaimRequest, seconds: int, *, may_wait
         project = projects.ensure(transaction, work, now)
         # a waiting agent is registered, so that others can see and ask it
         actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
-        wanted, shared = request.spelled(transaction, work, project.id)
         until = now + seconds * 1_000
-        number = waiters.add(Claimant(transaction, project.id, actor, now), wanted, until, shared)
-    return _QueuePlace(number, project.id, actor, wanted, shared, now)
+        number = waiters.add(Claimant(transaction, project.id, actor, now), request.places, until, request.shared)
+    return _QueuePlace(number, project.id, actor, now)
 
 
 def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: int) -> Claimed:
@@ -300,7 +295,7 @@ def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: i
             if is_changed() or time.monotonic() >= look_at or work.clock() >= changes_at:
                 look_at = time.monotonic() + _LOOK_SECONDS
                 with work.engine.read() as transaction:
-                    changes_at = _changes_at(transaction, work, place)
+                    changes_at = _changes_at(transaction, work, request, place)
                 if changes_at <= 0:
                     with suppress(ClaimRefused, Busy):
                         return _take(work, request, place)
@@ -312,15 +307,15 @@ def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: i
             raise ClaimRefused(problem, refused.remedy, refused.places, refused.holders) from None
 
 
-def _changes_at(transaction: Transaction, work: Workplace, place: _QueuePlace) -> int:
+def _changes_at(transaction: Transaction, work: Workplace, request: ClaimRequest, place: _QueuePlace) -> int:
     # when the first obstacle expires; 0 without any
     from satchel.keep.files import waiters
 
     by = Claimant(transaction, place.project_id, place.actor, work.clock())
-    overlaps = claims.find_overlaps(by, place.wanted, place.shared)
+    overlaps = claims.find_overlaps(by, request.places, request.shared)
     if overlaps.blocking:
         return min(lease.claim.expires_at for lease in overlaps.blocking)
-    first = waiters.next_waiter(by, place.wanted, place.number, place.shared)
+    first = waiters.next_waiter(by, request.places, place.number, request.shared)
     return 0 if first is None else first.expires_at
 
 

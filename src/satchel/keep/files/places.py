@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.machine import seen_by_caller
@@ -15,13 +15,8 @@ from satchel.keep import paths
 from satchel.keep.names import check_file, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import REMOTE
-from satchel.store.transaction import Transaction
-
-MAX_COUNTED = 10_000
-"""Maximum number of files counted in a claimed folder."""
 
 _KEY = r"[a-z][a-z0-9_-]*:.+"
-_NOT_COUNTED = frozenset({".git", ".satchel"})
 
 
 class Place(NamedTuple):
@@ -176,42 +171,6 @@ def _in_worktree(tree: Tree, path: str) -> tuple[Tree, str]:
     return Tree(tree.root, worktree or tree.root, worktree), f"{real}{slash}"
 
 
-def as_on_disk(transaction: Transaction, project_id: int, root: str | None, wanted: Sequence[Place]) -> list[Place]:
-    """Return places with the letter case of existing claims, if the disk ignores letter case."""
-    if root is None or all(place.is_key for place in wanted):
-        return list(wanted)
-    from satchel.base.project_paths import ignores_letter_case
-
-    if not ignores_letter_case(root):
-        return list(wanted)
-    spelled: dict[str, str] = {}
-    for (path,) in transaction.all(
-        "SELECT DISTINCT path FROM file_claims WHERE project_id = :project AND is_key = 0", {"project": project_id}
-    ):
-        steps = path.split("/")
-        for depth in range(1, len(steps) + 1):
-            start = "/".join(steps[:depth])
-            spelled.setdefault(start.casefold(), start)
-    return [place if place.is_key else place._replace(path=_spelled(place.path, spelled)) for place in wanted]
-
-
-def folder_notes(work: Workplace, places: Iterable[Place]) -> tuple[str, ...]:
-    """Return notes with the number of files in claimed folders; none on those after :data:`MAX_COUNTED` files."""
-    notes = []
-    counted = 0
-    for place in places:
-        if place.is_folder and counted < MAX_COUNTED:
-            name = place.path.removesuffix(paths.EVERYTHING)
-            count = count_files(tree_of(work), place)
-            if not count:
-                continue
-            is_more = count > MAX_COUNTED
-            files = f"over {MAX_COUNTED:,} files" if is_more else f"{count:,} file{'' if count == 1 else 's'}"
-            notes.append(f"{name or 'the whole project'} has {files}: claim single files if that is enough")
-            counted += count
-    return tuple(notes)
-
-
 @seen_by_caller(0, unknown=UNSEEN)
 def look_at(tree: Tree, place: Place) -> OnDisk:
     """Return the state of a place on disk."""
@@ -264,34 +223,3 @@ def _has_repository_between(root: str, path: str) -> bool:
             return True
         at = path.rfind("/", 0, at)
     return False
-
-
-def _spelled(path: str, spelled: dict[str, str]) -> str:
-    # replaces the longest known beginning of the path
-    steps = path.split("/")
-    for depth in range(len(steps), 0, -1):
-        start = spelled.get("/".join(steps[:depth]).casefold())
-        if start is not None:
-            return "/".join([start, *steps[depth:]])
-    return path
-
-
-@seen_by_caller(0, unknown=0)
-def count_files(tree: Tree, place: Place) -> int:
-    """Return the number of files in a folder, without those of git and Satchel; stop after :data:`MAX_COUNTED`."""
-    path = tree.path_of(place)
-    count = 0
-    folders = [] if path is None else [path.removesuffix(paths.EVERYTHING)]
-    while folders and count <= MAX_COUNTED:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        folders += [] if entry.name in _NOT_COUNTED else [entry.path]
-                    else:
-                        count += 1
-                        if count > MAX_COUNTED:
-                            break
-        except OSError:
-            continue
-    return count

@@ -17,10 +17,8 @@ from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import (
     OnDisk,
     Place,
-    as_on_disk,
     check_place,
     check_worktree_file,
-    folder_notes,
     is_remote,
     look_at,
     tree_of,
@@ -192,7 +190,6 @@ class Files(Service):
         from satchel.keep.files import checking
 
         on_disk = {place: look_at(tree_of(work), place) for place in wanted}
-        in_folders = () if automatic else folder_notes(work, wanted)
         request = claiming.ClaimRequest(
             name,
             {place: one.exists for place, one in on_disk.items()},
@@ -223,7 +220,7 @@ class Files(Service):
             return replace(claimed, notes=(*notes, *claimed.notes))
         with suppress(SatchelError, OSError):  # the claim is already stored
             claimed = checking.add_recent_activity(work, claimed, on_disk, WINDOW_SECONDS * 1_000, name)
-        return replace(claimed, notes=(*notes, *in_folders, *claimed.notes))
+        return replace(claimed, notes=(*notes, *claimed.notes))
 
     def release(
         self,
@@ -267,15 +264,11 @@ class Files(Service):
             if name is not None and work.caller is None and names.find_agent(transaction, project.id, name) == -1:
                 return Released(name, (), requested)
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
-            if wanted is not None:
-                wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
             by = claims.Claimant(transaction, project.id, holder, now)
             released = claims.release(by, wanted, work.worktree)
             freed = {lease.place: lease for lease in released}
             missing = [place for place in wanted or () if place not in freed]
             expired = claims.expired_of(by, missing) if missing else {}
-            described = as_on_disk(transaction, project.id, work.files_root, list(each))
-            texts = dict(zip(described, each.values(), strict=True))
             held = {**freed, **expired}
             states = {place: look_at(tree_of(work), place) for place in held} if done else {}
             # one description of several files is of those that were edited, if any was
@@ -285,7 +278,7 @@ class Files(Service):
             still = claims.claims_of_others(by, list(since))
             recorded = []
             for place, state in states.items():
-                one = texts.get(place, text if place in edited else None)
+                one = each.get(place, text if place in edited else None)
                 change = self._change(place, held[place], state)
                 if one is not None and change is not None:
                     # all of one time, which tells that they were recorded together
@@ -303,8 +296,8 @@ class Files(Service):
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()
         )
-        of_others = [place for place in texts if place not in held]
-        unedited = [place for place in states if states[place].exists and text and place not in {*edited, *texts}]
+        of_others = [place for place in each if place not in held]
+        unedited = [place for place in states if states[place].exists and text and place not in {*edited, *each}]
         for why, unrecorded in (("not yours", of_others), ("not edited since it was claimed", unedited)):
             if unrecorded:
                 notes += (f"no change was recorded of {', '.join(map(self._display_path, unrecorded))}: {why}",)

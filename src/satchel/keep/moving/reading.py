@@ -8,38 +8,12 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import IMPORTED_MARK, LAYERS, MAIN_RUN
 from satchel.keep import names, runs
-from satchel.keep.fields import SOFT, Codec, Field, Read, Show, read_uid
+from satchel.keep.fields import SOFT, Field, read_uid
 from satchel.keep.kind import Line, Part, Rows
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 _OF_PROJECT = frozenset({"sightings", "error_reports"})  # tables of parts with a project_id column
-
-
-_Step = tuple[str, str, Codec, Read, bool, Show | None, bool, Any, bool]
-_STEPS: dict[int, tuple[tuple[Field, ...], tuple[_Step, ...]]] = {}
-
-
-def _steps(fields: tuple[Field, ...]) -> tuple[_Step, ...]:
-    # cached by identity: each tuple of fields belongs to a kind or part and lives as long as the process
-    cached = _STEPS.get(id(fields))
-    if cached is None:
-        steps = tuple(
-            (
-                field.name,
-                field.column_name,
-                field.codec,
-                field.codec.read,
-                not field.codec.is_number,
-                field.codec.show,
-                field.required,
-                field.default,
-                bool(field.default) and field.merge in {"", SOFT},
-            )
-            for field in fields
-        )
-        cached = _STEPS[id(fields)] = fields, steps
-    return cached[1]
 
 
 def claim_of(person: str) -> str:
@@ -85,7 +59,6 @@ class Reading:
         self.new_runs: dict[str, str] = {}
         self._runs: dict[str, int] = {}
         self._files: dict[str, str] = {}
-        self._named: dict[tuple[str, str], tuple[int, bool]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
 
@@ -95,7 +68,7 @@ class Reading:
         self.forget()
 
     def forget(self) -> None:
-        for cache in (self._runs, self._named, self._numbers):
+        for cache in (self._runs, self._numbers):
             cache.clear()
 
     @property
@@ -126,13 +99,10 @@ class Reading:
         self.links: list[tuple[str, bytes]] = []
 
     def row_id(self, table: str, value: Any, field: str) -> int:
-        cached = self._named.get((table, value)) if isinstance(value, str) else None
-        if cached is None:
-            identifier = names.check_identifier(value, field)
-            number, name = names.ensure_name(self.transaction, table, self.project, identifier, self.at)
-            cached = self._named[table, value] = number, name != value
-        self.changed = self.changed or cached[1]
-        return cached[0]
+        identifier = names.check_identifier(value, field)
+        number, name = names.ensure_name(self.transaction, table, self.project, identifier, self.at)
+        self.changed = self.changed or name != value
+        return number
 
     def file(self, value: Any, field: str) -> str:
         cached = self._files.get(value) if isinstance(value, str) else None
@@ -141,40 +111,37 @@ class Reading:
         return cached
 
     def agent(self, value: Any, field: str, *, acts: bool) -> int:
-        table = "agents" if acts else "addressees"
-        cached = self._named.get((table, value)) if isinstance(value, str) else None
-        if cached is None:
-            identifier = names.check_identifier(value, field)
-            is_person = names.is_persons(identifier) and not self.is_as_written
-            if acts and is_person and not self.is_accepted:
-                identifier = claim_of(identifier)
-            acts = acts and not is_person  # who is named here has not acted here
-            number, name = names.ensure_agent(
-                self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
-            )
-            cached = self._named[table, value] = number, name != value
-        self.changed = self.changed or cached[1]
-        return cached[0]
+        identifier = names.check_identifier(value, field)
+        is_person = names.is_persons(identifier) and not self.is_as_written
+        if acts and is_person and not self.is_accepted:
+            identifier = claim_of(identifier)
+        acts = acts and not is_person  # who is named here has not acted here
+        number, name = names.ensure_agent(
+            self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
+        )
+        self.changed = self.changed or name != value
+        return number
 
     def fields(self, fields: tuple[Field, ...], line: Line, row: dict[str, Any]) -> dict[str, Any]:
-        for name, column, codec, read, is_compared, show, required, default, says_default in _steps(fields):
+        for field in fields:
+            name, codec, column = field.name, field.codec, field.column_name
             value = line.get(name)
             if value is None:
-                if required:
+                if field.required:
                     raise InvalidInput(f"it has no {name}", f"{name} is {codec.what}")
-                row[column] = default
-                if says_default:
+                row[column] = field.default
+                if field.default and field.merge in {"", SOFT}:
                     self.changed = True
                 continue
             try:
-                stored = row[column] = read(value, self, name)
+                stored = row[column] = codec.read(value, self, name)
             except InvalidInput as error:
-                if required or not codec.is_minor:
+                if field.required or not codec.is_minor:
                     raise
                 self.notes.append(f"{error.problem}; left out")
-                row[column] = default
+                row[column] = field.default
                 continue
-            if is_compared and (stored if show is None else show(stored)) != value:
+            if not codec.is_number and (stored if codec.show is None else codec.show(stored)) != value:
                 self.changed = True
         return row
 

@@ -1,10 +1,11 @@
-"""Service for exporting a project as lines and importing lines into any store."""
+"""Service for exporting a project as lines, and importing lines and the stores of other tools into any store."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -53,6 +54,17 @@ _AS_WRITTEN = tuple(name for name in LINE_KINDS if name != marks.DELIVERY)
 _MAX_SEQ = 2**53
 _MAX_TROUBLES = 10_000
 _MAX_CONFLICTS_SAID = 5
+
+
+READERS = {
+    "sqlew": "sqlew:read_sqlew",
+    "bazinga": "bazinga:read_bazinga",
+    "server-memory": "memories:read_server_memory",
+    "claude": "memories:read_claude_memory",
+    "claude-mem": "memories:read_claude_mem",
+    "basic-memory": "memories:read_basic_memory",
+}  # of other tools: module and function in keep.importing
+_WITH_PROJECTS = ("sqlew", "bazinga", "claude-mem")
 
 
 class Moving(Service):
@@ -129,6 +141,35 @@ class Moving(Service):
                 nothing was changed.
         """
         return self.take(read_lines(file, stream), dry_run=dry_run, progress=progress)
+
+    def import_from(
+        self,
+        tool: str,
+        path: Path,
+        *,
+        source_project: str | None = None,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Import everything readable from another tool's store, with its own times; the source is only read.
+
+        Imported items get a stable identity, so importing again adds and updates items; where an item also changed
+        here, the later state wins and the other one is kept. Retention starts at the import.
+
+        Raises:
+            NotFound, StoreForeign, StoreDamaged, Refused, Busy: the store cannot be read or belongs to another
+                tool; nothing was written.
+            Conflict: it holds several projects and no ``source_project`` was named.
+            InvalidInput: the project or tool is unknown.
+        """
+        if tool not in READERS:
+            raise unknown_name("tool", tool, READERS)
+        if source_project is not None and tool not in _WITH_PROJECTS:
+            raise InvalidInput(f"{tool} has no projects", "Leave the source project out")
+        module, function = READERS[tool].split(":")
+        read = vars(import_module(f"satchel.keep.importing.{module}"))[function]
+        arriving = read(path, source_project) if tool in _WITH_PROJECTS else read(path)
+        return self.take(arriving, dry_run=dry_run, progress=progress)
 
     def import_as_written(
         self, file: Path, *, stream: BinaryIO | None = None, progress: Progress | None = None
@@ -278,22 +319,14 @@ class _Import:
         work = self._workplace
         conflicts = [f"{one.ref} {one.item}: {one.reason}" for one in self._conflicts[:_MAX_CONFLICTS_SAID]]
         more = len(self._conflicts) - len(conflicts)
+        text = redact(
+            f"An import from {self._arriving.format} found items changed on both sides; both states are kept. "
+            + "; ".join(conflicts)
+            + (f"; and {more} more" if more > 0 else "")
+        ).text
         with work.engine.write() as transaction:
-            messages.post(
-                transaction,
-                projects.ensure(transaction, work, now).id,
-                sender_id=None,
-                to_id=None,
-                type="warning",
-                priority="medium",
-                text=redact(
-                    f"An import from {self._arriving.format} found items changed on both sides; both states are kept. "
-                    + "; ".join(conflicts)
-                    + (f"; and {more} more" if more > 0 else "")
-                ).text,
-                now=now,
-                retention=work.retention,
-            )
+            project_id = projects.ensure(transaction, work, now).id
+            messages.post(transaction, project_id, text, now, work.retention, sender=None, to=None)
 
     def _result(self, taking: Taking) -> Imported:
         arriving = self._arriving

@@ -73,8 +73,6 @@ class Exchange:
                         survey.reload(text.uid)
                         self._put(survey, text, name)
                     written.append(views.item_of(text, ref, name, IN_STEP))
-            if not dry_run:
-                survey.save()
         return Sharing(tuple(written), tuple(refused), self._git_notes(written, dry_run=dry_run), not dry_run)
 
     def unshare(self, refs: Sequence[str], *, dry_run: bool) -> Sharing:
@@ -102,8 +100,6 @@ class Exchange:
                 written.append(views.item_of(before or stone, survey.ref(uid), name, UNSHARED))
                 if not dry_run:
                     self._put(survey, stone, name)
-            if not dry_run:
-                survey.save()
         return Sharing(tuple(written), (), (), not dry_run)
 
     def sync(self, place: Place, files: Listing, resolution: str | None, *, dry_run: bool) -> Synced:
@@ -120,14 +116,14 @@ class Exchange:
             written = self._write(survey, notes, dry_run=dry_run)
             in_step = sum(state.is_shared for state in survey.states.values()) - len(written) * dry_run
             if not dry_run:
-                _save(survey, changed=bool(written))
+                _record_reading(survey, changed=bool(written))
         return Synced(
             written=tuple(written),
             taken=tuple(accepted),
             waiting=waiting,
             ended=tuple(ended),
             in_step=in_step,
-            problems=views.problems_of(survey.problems, is_person=self._is_person),
+            problems=views.problems_of(survey),
             resolved=resolved,
             notes=(*notes, *self._git_notes(written, dry_run=dry_run)),
             done=not dry_run,
@@ -141,7 +137,7 @@ class Exchange:
             survey.update_states()
             # nobody would notice that both sides changed
             self._accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
-            _save(survey, changed=False, is_whole=False)
+            _record_reading(survey, changed=False, is_whole=False)
 
     def standing(self, refs: Sequence[str], common: CheckedFilters, *, is_all: bool) -> SharedList:
         with self._survey(write=False) as survey:
@@ -149,8 +145,7 @@ class Exchange:
             items = views.list_items(survey, is_all=is_all or uids is not None)
             visible = tuple(one for one in items if (uids is None or one.uid in uids) and common.keeps(one.changed_at))
             shared = sum(state.is_shared for state in survey.states.values())
-        problems = views.problems_of(survey.problems, is_person=self._is_person)
-        return SharedList(visible, shared, survey.place.default, problems)
+        return SharedList(visible, shared, survey.place.default, views.problems_of(survey))
 
     def decide(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool, is_accepted: bool) -> Accepted:
         """Accept or reject waiting texts."""
@@ -179,7 +174,7 @@ class Exchange:
             if is_accepted:
                 self._record_events(survey, items)
             self._record_passage(survey, decision, items)
-            _save(survey, changed=True)
+            _record_reading(survey, changed=True)
         return Accepted(is_accepted, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
     def diff(self, refs: Sequence[str], *, is_all: bool) -> Differences:
@@ -209,7 +204,10 @@ class Exchange:
         place, repository = read or self._read()
         work = self._workplace
         with projects.writing(work) if write else projects.reading(work) as (transaction, project, *_):
-            yield Survey(transaction, project.id, work, place, repository, is_person=self._is_person)
+            survey = Survey(transaction, project.id, work, place, repository, is_person=self._is_person)
+            yield survey
+            if write:
+                survey.save()
 
     def _accept_committed(
         self, survey: Survey, *, dry_run: bool, whys: Collection[int] = WHYS
@@ -323,9 +321,8 @@ def _file_of(survey: Survey, text: SharedText) -> str:
     return f"{name[:-3]}-{text.uid[8:]}.md" if is_used else name
 
 
-def _save(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
+def _record_reading(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
     # changed: files or items changed since they were listed; is_whole: the next sync may skip an unchanged repository
-    survey.save()
     repository = survey.repository
     last = last_reading(survey.transaction, survey.project)
     commit = repository.commit

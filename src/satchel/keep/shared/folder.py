@@ -16,6 +16,7 @@ from satchel.base.errors import Refused
 from satchel.base.file_checks import SHARED_FOLDER, kind_of
 from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
+from satchel.base.records import dataclass
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction, put_rows
@@ -34,10 +35,11 @@ IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files 
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
-class Skipped(NamedTuple):
-    """A file that was not read."""
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """A problem with a file, or the reason why it was not read."""
 
-    path: str
+    file: str
     problem: str
     line: int | None = None
 
@@ -50,7 +52,7 @@ class Listing(NamedTuple):
     """
 
     names: tuple[str, ...]
-    skipped: tuple[Skipped, ...]
+    problems: tuple[Problem, ...]
     stamp: bytes
 
 
@@ -67,7 +69,7 @@ class Folder:
         return f"{FOLDER_NAME}/{SHARED_FOLDER}/{plain}"
 
     def list(self) -> Listing:
-        skipped: list[Skipped] = []
+        problems: list[Problem] = []
         if (odd := self._odd()) is not None:
             return Listing((), (odd,) if odd.problem else (), b"")
         names: dict[str, tuple[int, int, int]] = {}
@@ -80,18 +82,18 @@ class Folder:
                     problem, status = _judge(entry)
                     if problem is None and status is not None:
                         names[entry.name] = (status.st_size, status.st_mtime_ns, status.st_ino)
-                    elif problem is not None and len(skipped) < MAX_FILES:
-                        skipped.append(Skipped(self.display_path(entry.name), problem))
+                    elif problem is not None and len(problems) < MAX_FILES:
+                        problems.append(Problem(self.display_path(entry.name), problem))
                 if next(listing, None) is not None:
-                    skipped.append(Skipped(here, f"holds more than {_MAX_LISTED:,} files; the rest is ignored"))
+                    problems.append(Problem(here, f"holds more than {_MAX_LISTED:,} files; the rest is ignored"))
         except OSError as error:
-            skipped.append(Skipped(here, f"cannot be listed: {error.strerror}"))
+            problems.append(Problem(here, f"cannot be listed: {error.strerror}"))
         listed = sorted(names.items())[:MAX_FILES]
         if len(names) > MAX_FILES:
             more = len(names) - MAX_FILES
-            skipped.append(Skipped(here, f"{more:,} files beyond {MAX_FILES:,} are not read"))
+            problems.append(Problem(here, f"{more:,} files beyond {MAX_FILES:,} are not read"))
         stamp = hashlib.blake2b(repr(listed).encode(), digest_size=16).digest()
-        return Listing(tuple(name for name, _ in listed), tuple(sorted(skipped)), stamp)
+        return Listing(tuple(name for name, _ in listed), tuple(sorted(problems)), stamp)
 
     def read(self, name: str) -> bytes | None:
         from satchel.base.cited import read_cited  # looking for news does without
@@ -150,14 +152,14 @@ class Folder:
             return None
         return f"{FOLDER_NAME}/.gitignore may hide the folder from git: add the lines !/shared/ and !/shared/**"
 
-    def _odd(self) -> Skipped | None:
+    def _odd(self) -> Problem | None:
         for path, name in ((f"{self.root}/{FOLDER_NAME}", FOLDER_NAME), (self.path, f"{FOLDER_NAME}/{SHARED_FOLDER}")):
             try:
                 mode = os.lstat(path).st_mode
             except OSError:
-                return Skipped(name, "")
+                return Problem(name, "")
             if not stat.S_ISDIR(mode):
-                return Skipped(name, f"is {kind_of(mode)}, not a folder")
+                return Problem(name, f"is {kind_of(mode)}, not a folder")
         return None
 
 

@@ -45,8 +45,6 @@ def mask_of(root: str | None) -> Mask:
 
 def why_not(line: Line) -> str | None:
     kind = line["kind"]
-    if kind not in SHAPES:
-        return "only decisions, rules, errors with a solution, strategies and notes are shared"
     if kind == "entry" and line["type"] in STRUCTURED_TYPES:
         return f"a {line['type']} belongs to one task; share what others need as a discovery instead"
     if kind == "error_pattern" and not any(one["state"] in _LIVE_SOLUTIONS for one in line.get("solutions", ())):

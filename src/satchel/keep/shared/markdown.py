@@ -29,6 +29,13 @@ _SLUG_CHARS = 40
 _LAST_TIME = 253_402_300_799_999  # the end of the year 9999
 _UID = re.compile("[0-9a-f]{32}")
 _CONFLICT = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
+_BEGUN = re.compile(rb"^<{7}(?:[ \r].*)?$", re.MULTILINE)
+_HUNK = re.compile(
+    # the lines of markers end with the name of a branch; |{7} begins what both sides had before
+    rb"^<{7}(?:[ \r][^\n]*)?\n(.*?)(?:^\|{7}(?:[ \r][^\n]*)?\n.*?)?^={7}(?:[ \r][^\n]*)?\n"
+    rb"(.*?)^>{7}(?:[ \r][^\n]*)?(?:\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 _MARKER = r"<{7}(?: .*)?|>{7}(?: .*)?|\|{7}(?: .*)?"
 _TOMBSTONE = "This item is no longer shared. Items accepted from it before stay in their stores."
 
@@ -325,25 +332,6 @@ def _unescaped(text: str, shape: Shape) -> str:
 
 def sides(data: bytes) -> tuple[bytes, bytes] | None:
     """Return both branches' versions of a file with conflict markers; None if they are incomplete."""
-    ours, theirs = list[bytes](), list[bytes]()
-    at: dict[bytes, tuple[list[bytes], ...]] = {
-        b"": (ours, theirs),
-        b"<<<<<<<": (ours,),
-        b"|||||||": (),
-        b"=======": (theirs,),
-    }
-    side = b""
-    follows = {
-        b"": {b"<<<<<<<"},
-        b"<<<<<<<": {b"|||||||", b"======="},
-        b"|||||||": {b"======="},
-        b"=======": {b">>>>>>>"},
-    }
-    for line in data.splitlines(keepends=True):
-        marker = line[:7]
-        if marker in follows[side] and line[7:8] in {b"", b" ", b"\n", b"\r"}:
-            side = b"" if marker == b">>>>>>>" else marker
-        else:
-            for lines in at[side]:
-                lines.append(line)
-    return None if side else (b"".join(ours), b"".join(theirs))
+    if _BEGUN.search(_HUNK.sub(b"", data)):
+        return None
+    return _HUNK.sub(rb"\1", data), _HUNK.sub(rb"\2", data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
+from satchel.keep.shared.folder import Problem
 
 # states of an item: item and file are equal; a text waits to be accepted; the item differs from the default branch;
 # another branch's file does; it is shared, and this worktree has no file of it
@@ -30,15 +31,6 @@ class SharedItem:
     changed_at: int | None
     state: str
     why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A problem with a file."""
-
-    file: str
-    line: int | None
-    problem: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from satchel.keep.shared.folder import (
     Folder,
     Listing,
     Place,
-    Skipped,
+    Problem,
     size_problem,
 )
 from satchel.keep.shared.front_matter import BrokenText
@@ -26,11 +25,10 @@ from satchel.keep.shared.markdown import HasConflict, SharedText, parse, render
 
 
 class RepositoryText(NamedTuple):
-    """A text with its file name, and git's hash of its bytes if known."""
+    """A text with its file name."""
 
     name: str
     text: SharedText
-    blob: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Repository:
     committed: dict[str, RepositoryText]
     changed: frozenset[str] | None
     here: dict[str, RepositoryText]
-    problems: tuple[Skipped, ...]
+    problems: tuple[Problem, ...]
     conflicts: tuple[str, ...]
     listing: Listing = field(compare=False)
 
@@ -56,27 +54,26 @@ class Repository:
 def read_repository(place: Place, read_last: str | None, listing: Listing | None = None) -> Repository:
     folder = Folder(place.root)
     listing = folder.list() if listing is None else listing
-    problems = [*listing.skipped]
+    problems = [*listing.problems]
     committed: dict[str, RepositoryText] = {}
     changed: frozenset[str] | None = None
-    blobs: dict[str, tuple[str, SharedText]] = {}
+    parsed: dict[bytes, SharedText] = {}
     commit, is_behind = tip_of(place), False
     if commit is not None:
         files = _checked(folder, git_commands.files_at(place.root, commit, BELOW), problems)
         contents = git_commands.contents(place.root, files.values())
         pairs = ((name, contents.get(file.blob)) for name, file in files.items())
-        committed, _ = _parsed(folder, pairs, problems, {name: file.blob for name, file in files.items()})
-        blobs = {text.blob: (text.name, text.text) for text in committed.values() if text.blob is not None}
+        committed, _ = _parsed(folder, pairs, problems, parsed)
         if read_last is not None and read_last != commit:
             base = git_commands.merge_base(place.root, read_last, commit)
             is_behind = base == commit
             before = None if base is None else git_commands.files_at(place.root, base, BELOW)
             if before is not None:
                 old = {file.blob for file in before}
-                changed = frozenset(uid for uid, text in committed.items() if text.blob not in old)
+                changed = frozenset(uid for uid, text in committed.items() if files[text.name].blob not in old)
         elif read_last is not None:
             changed = frozenset()
-    texts, conflicts = _parsed(folder, ((name, folder.read(name)) for name in listing.names), problems, {}, blobs)
+    texts, conflicts = _parsed(folder, ((name, folder.read(name)) for name in listing.names), problems, parsed)
     unique = tuple(dict.fromkeys(problems))
     return Repository(commit, is_behind, committed, changed, texts, unique, conflicts, listing)
 
@@ -90,11 +87,11 @@ def tip_of(place: Place) -> str | None:
 
 
 def _checked(
-    folder: Folder, files: Iterable[git_commands.TreeFile] | None, problems: list[Skipped]
+    folder: Folder, files: Iterable[git_commands.TreeFile] | None, problems: list[Problem]
 ) -> dict[str, git_commands.TreeFile]:
     items: dict[str, git_commands.TreeFile] = {}
     if files is None:
-        problems.append(Skipped(BELOW, "git cannot list the default branch's files here"))
+        problems.append(Problem(BELOW, "git cannot list the default branch's files here"))
         return items
     more = 0
     for file in files:
@@ -106,64 +103,52 @@ def _checked(
         elif not IS_NAME(file.path):
             problem = "is not a valid name of an item's file: letters, digits, . _ and -, ending in .md"
         if problem is not None:
-            problems.append(Skipped(folder.display_path(file.path), problem))
+            problems.append(Problem(folder.display_path(file.path), problem))
         elif len(items) < MAX_FILES:
             items[file.path] = file
         else:
             more += 1
     if more:
-        problems.append(Skipped(BELOW, f"{more:,} files beyond {MAX_FILES:,} are not read"))
+        problems.append(Problem(BELOW, f"{more:,} files beyond {MAX_FILES:,} are not read"))
     return items
 
 
 def _parsed(
     folder: Folder,
     files: Iterable[tuple[str, bytes | None]],
-    problems: list[Skipped],
-    blobs: dict[str, str],
-    parsed: dict[str, tuple[str, SharedText]] | None = None,
+    problems: list[Problem],
+    parsed: dict[bytes, SharedText],
 ) -> tuple[dict[str, RepositoryText], tuple[str, ...]]:
     texts: dict[str, RepositoryText] = {}
     conflicts: list[str] = []
-    of_sha256 = any(len(blob) == 64 for blob in parsed or ())
     for name, data in files:
         if data is None:
-            problems.append(Skipped(folder.display_path(name), "cannot be read, or was replaced in the meantime"))
+            problems.append(Problem(folder.display_path(name), "cannot be read, or was replaced in the meantime"))
             continue
-        blob = blobs.get(name)
-        if parsed:
-            blob = _blob_of(data, of_sha256=of_sha256)
-        read = parsed.get(blob) if parsed and blob is not None else None
         try:
-            text = parse(data) if read is None or read[0] != name else read[1]
+            text = parsed[data] = parsed.get(data) or parse(data)
         except HasConflict as error:
             conflicts.append(name)
-            problems.append(Skipped(folder.display_path(name), error.problem, error.line))
+            problems.append(Problem(folder.display_path(name), error.problem, error.line))
             continue
         except BrokenText as error:
-            problems.append(Skipped(folder.display_path(name), error.problem, error.line))
+            problems.append(Problem(folder.display_path(name), error.problem, error.line))
             continue
         other = texts.get(text.uid)
         if other is not None:
-            problems.append(Skipped(folder.display_path(name), f"has the uid of {other.name}; one of them is a copy"))
+            problems.append(Problem(folder.display_path(name), f"has the uid of {other.name}; one of them is a copy"))
             continue
-        texts[text.uid] = RepositoryText(name, text, blob)
+        texts[text.uid] = RepositoryText(name, text)
     return texts, tuple(conflicts)
 
 
-def _blob_of(data: bytes, *, of_sha256: bool) -> str:
-    # https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
-    made = hashlib.sha256 if of_sha256 else hashlib.sha1
-    return made(b"blob %d\0" % len(data) + data, **({} if of_sha256 else {"usedforsecurity": False})).hexdigest()
-
-
-def format_problems(folder: Folder, files: Listing) -> list[Skipped]:
-    problems = [*files.skipped]
+def format_problems(folder: Folder, files: Listing) -> list[Problem]:
+    problems = [*files.problems]
     uids: dict[str, str] = {}
     keys: dict[tuple[str, str], str] = {}
     for name in files.names:
         problems += [
-            Skipped(folder.display_path(name), problem, line)
+            Problem(folder.display_path(name), problem, line)
             for line, problem in _faults(name, folder.read(name), uids, keys)
         ]
     return problems

@@ -150,14 +150,12 @@ class SharedTexts:
 
     def check(self) -> Checked:
         """Check that this worktree's files are formatted as the program writes them, for builds. No store is needed."""
-        from satchel.keep.shared import views
         from satchel.keep.shared.records import Checked
         from satchel.keep.shared.repository import format_problems
 
         folder = Folder(self._root())
         files = folder.list()
-        problems = views.problems_of(format_problems(folder, files), is_person=True)
-        return Checked(len(files.names), problems)
+        return Checked(len(files.names), tuple(format_problems(folder, files)))
 
     def _root(self) -> str:
         root = self._workplace.files_root

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from satchel.base.clock import iso
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.git_commands import Author
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, replace
 from satchel.base.text import check_name, nameable
 from satchel.base.vocabulary import HUMAN, OURS, THEIRS
 from satchel.keep.shared.folder import Folder
@@ -19,11 +19,8 @@ NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
 # reasons to wait: a new item, a changed one, one changed on both sides, or one whose key another item has
 WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
 
-_COLUMNS = ("uid", "kind", "file", "in_step", "taken", "tip", "waiting", "why", "ours", "seq", "stood", "merged")
 
-
-@dataclass(frozen=True, slots=True)
-class TextState:
+class TextState(NamedTuple):
     """State of one shared text; the table describes each column.
 
     Attributes:
@@ -48,32 +45,22 @@ class TextState:
         return self.in_step is not None
 
     def at_rest(self) -> TextState:
-        return replace(self, waiting=None, why=None)
+        return self._replace(waiting=None, why=None)
 
 
 def load_states(transaction: Transaction, project_id: int) -> dict[str, TextState]:
     rows = transaction.all(
-        f"SELECT {', '.join(_COLUMNS)} FROM shared_texts WHERE project_id = :project", {"project": project_id}
+        f"SELECT {', '.join(TextState._fields)} FROM shared_texts WHERE project_id = :project", {"project": project_id}
     )
-    names = _COLUMNS[1:-1]
-    return {
-        row[0].hex(): TextState(row[0].hex(), **dict(zip(names, row[1:-1], strict=True)), merged=bool(row[-1]))
-        for row in rows
-    }
+    return {uid.hex(): TextState(uid.hex(), *rest) for uid, *rest in rows}
 
 
 def save_states(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
-    put_rows(
-        transaction,
-        "shared_texts",
-        ("project_id", "uid"),
-        [
-            {"project_id": project_id}
-            | {name: getattr(state, name) for name in _COLUMNS}
-            | {"uid": bytes.fromhex(state.uid), "merged": int(state.merged)}
-            for state in states
-        ],
-    )
+    rows = [
+        {**state._asdict(), "project_id": project_id, "uid": bytes.fromhex(state.uid), "merged": int(state.merged)}
+        for state in states
+    ]
+    put_rows(transaction, "shared_texts", ("project_id", "uid"), rows)
 
 
 def load_sightings(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:

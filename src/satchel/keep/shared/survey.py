@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from satchel.base.git_commands import Author
-from satchel.base.records import replace
 from satchel.find.kind import KIND_NAMED
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.moving.states import SHARED
 from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.projects import Workplace
-from satchel.keep.shared.folder import BELOW, Place, Skipped
+from satchel.keep.shared.folder import BELOW, Place, Problem
 from satchel.keep.shared.items import cleaned, line_from, mask_of, text_of
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.keep.shared.repository import Repository, RepositoryText
@@ -150,7 +149,7 @@ class Survey:
             return None
         if ours is not None and file.text.kind != ours.kind:
             problem = f"has the uid of {self.ref(uid)}, which is not a {file.text.kind}"
-            self.problems.append(Skipped(f"{BELOW}/{file.name}", problem))
+            self.problems.append(Problem(f"{BELOW}/{file.name}", problem))
             return None
         if file.text.is_gone:
             return Incoming(file, is_committed, 0)
@@ -187,7 +186,7 @@ class Survey:
         """Return the reason why a text waits, which changes when a text of the same key was accepted."""
         news = self.incoming[uid] = self._with_reason(self.incoming[uid])
         if (state := self.states.get(uid)) is not None:
-            self.put(replace(state, why=news.why))
+            self.put(state._replace(why=news.why))
         return news.why
 
     def put(self, state: TextState, digests: Iterable[bytes] = ()) -> None:
@@ -218,7 +217,7 @@ class Survey:
             one = state or TextState(uid, kind)
             digests: list[bytes] = []
             if ours is not None:
-                one = replace(one, ours=ours.digest, seq=ours.seq)
+                one = one._replace(ours=ours.digest, seq=ours.seq)
                 is_equal = any(text is not None and text.text.digest == ours.digest for text in (committed, here))
                 is_adopted = (
                     committed is not None
@@ -227,23 +226,23 @@ class Survey:
                 )
                 if is_equal and (one.is_shared or is_adopted):
                     stood = one.stood if one.in_step == ours.digest else self.text(uid).time
-                    one = replace(one.at_rest(), in_step=ours.digest, taken=None, stood=stood)
+                    one = one.at_rest()._replace(in_step=ours.digest, taken=None, stood=stood)
                     digests.append(ours.digest)
             if news is None:
                 one = one.at_rest()
             elif news.why == 0:
                 if one.is_shared:
                     ended.append(uid)
-                one = replace(one.at_rest(), in_step=None, taken=None, merged=False)
+                one = one.at_rest()._replace(in_step=None, taken=None, merged=False)
                 digests.append(news.file.text.digest)
             else:
-                one = replace(one, waiting=news.file.text.digest, why=news.why)
+                one = one._replace(waiting=news.file.text.digest, why=news.why)
             if committed is not None:
-                one = replace(one, tip=committed.text.digest)
+                one = one._replace(tip=committed.text.digest)
                 if one.merged and committed.text.is_gone:
-                    one = replace(one, merged=False)
+                    one = one._replace(merged=False)
             name = here.name if here is not None else committed.name if committed is not None else one.file
-            self.put(replace(one, file=name), digests)
+            self.put(one._replace(file=name), digests)
         return ended
 
     def accept(self, uid: str, author: Author | None) -> Acceptance:
@@ -285,10 +284,10 @@ class Survey:
         if keep == text.uid:
             self._record_accepted(keep, news)
             if is_shared and ours is not None:
-                self.put(replace(ours.at_rest(), in_step=None, taken=None, ours=None, seq=None, merged=True))
+                self.put(ours.at_rest()._replace(in_step=None, taken=None, ours=None, seq=None, merged=True))
         else:
             duplicate = self._state_of(text.uid, text.kind).at_rest()
-            duplicate = replace(duplicate, file=news.file.name, in_step=None, merged=True, tip=digest)
+            duplicate = duplicate._replace(file=news.file.name, in_step=None, merged=True, tip=digest)
             self.put(duplicate, (digest,))
             self.reload(other)
         self.ours.pop(other if keep == text.uid else text.uid, None)
@@ -300,14 +299,17 @@ class Survey:
     def _record_accepted(self, uid: str, news: Incoming) -> None:
         self.reload(uid)
         ours, digest = self.ours[uid], news.file.text.digest
-        one = replace(
-            self._state_of(uid, ours.kind).at_rest(),
-            file=news.file.name,
-            in_step=ours.digest,
-            taken=None if ours.digest == digest else digest,
-            ours=ours.digest,
-            seq=ours.seq,
-            stood=self.text(uid).time,
+        one = (
+            self._state_of(uid, ours.kind)
+            .at_rest()
+            ._replace(
+                file=news.file.name,
+                in_step=ours.digest,
+                taken=None if ours.digest == digest else digest,
+                ours=ours.digest,
+                seq=ours.seq,
+                stood=self.text(uid).time,
+            )
         )
         self.put(one, (digest, ours.digest))
         self.incoming.pop(uid, None)
@@ -317,7 +319,7 @@ class Survey:
         self.ours |= local
         state = self.states.get(uid)
         if state is not None and uid in local:
-            self.put(replace(state, ours=local[uid].digest, seq=local[uid].seq))
+            self.put(state._replace(ours=local[uid].digest, seq=local[uid].seq))
 
     def reject(self, uid: str) -> None:
         news = self.incoming.pop(uid)
@@ -362,7 +364,7 @@ class Survey:
     def record(self, text: SharedText, name: str) -> None:
         """Record a text, or a tombstone, that was written to a file."""
         digest = text.digest
-        one = replace(self._state_of(text.uid, text.kind).at_rest(), file=name, in_step=None, taken=None, merged=False)
+        one = self._state_of(text.uid, text.kind).at_rest()._replace(file=name, in_step=None, taken=None, merged=False)
         if not text.is_gone:
-            one = replace(one, in_step=digest, ours=digest, seq=self.ours[text.uid].seq, stood=text.time)
+            one = one._replace(in_step=digest, ours=digest, seq=self.ours[text.uid].seq, stood=text.time)
         self.put(one, (digest,))

@@ -11,10 +11,10 @@ from satchel.base.text import shortened
 from satchel.keep.binding import BIND_ALL
 from satchel.keep.kinds import read_ref
 from satchel.keep.patterns.records import DEMOTED, KNOWN
-from satchel.keep.shared.folder import BELOW, Skipped
+from satchel.keep.shared.folder import BELOW, Problem
 from satchel.keep.shared.items import cleaned
 from satchel.keep.shared.markdown import SHAPES, SharedText, render
-from satchel.keep.shared.records import AHEAD, ELSEWHERE, IN_STEP, NO_FILE, WAITS, Difference, Problem, SharedItem
+from satchel.keep.shared.records import AHEAD, ELSEWHERE, IN_STEP, NO_FILE, WAITS, Difference, SharedItem
 from satchel.keep.shared.repository import RepositoryText
 from satchel.keep.shared.states import BOTH, CHANGED, NEW, SAME_KEY
 from satchel.keep.shared.survey import Survey
@@ -193,9 +193,10 @@ def difference(survey: Survey, uid: str) -> Difference:
     return Difference(item, tuple(lines), incoming_text.digest.hex())
 
 
-def problems_of(skipped: Sequence[Skipped], *, is_person: bool) -> tuple[Problem, ...]:
-    """Return the skipped files for callers; an agent gets no names and words of a stranger."""
-    if skipped and not is_person:
-        files = "1 file was" if len(skipped) == 1 else f"{len(skipped):,} files were"
-        return (Problem(BELOW, None, f"{files} skipped; only people see which and why"),)
-    return tuple(Problem(one.path, one.line, one.problem) for one in skipped)
+def problems_of(survey: Survey) -> tuple[Problem, ...]:
+    """Return the problems for the caller; an agent gets no names and words of a stranger."""
+    count = len(survey.problems)
+    if count and not survey.is_person:
+        files = "1 file was" if count == 1 else f"{count:,} files were"
+        return (Problem(BELOW, f"{files} skipped; only people see which and why"),)
+    return tuple(survey.problems)

@@ -20,7 +20,7 @@ from satchel.interfaces.text.parts import counted, plural
 if TYPE_CHECKING:
     from satchel.keep.documents.proposals import Proposal
     from satchel.keep.documents.service import Decided, Documents, Review
-    from satchel.keep.moving import Imported, ImportedAsWritten, KindImported, KindLines
+    from satchel.keep.moving.records import Imported, ImportedAsWritten, KindImported, KindLines
 
 _MAX_SHOWN = 20
 _STAYS = (
@@ -118,8 +118,9 @@ def import_command(
         elif tool is None:
             result = satchel.moving.import_file(file, stream=stream, dry_run=dry_run, progress=report)
         else:
-            take = satchel.importing.take
-            result = take(tool, file, source_project=source_project, dry_run=dry_run, progress=report)
+            result = satchel.moving.import_from(
+                tool, file, source_project=source_project, dry_run=dry_run, progress=report
+            )
     if as_written:
         show_json(moved) if as_json else _show_moved(moved)
         context.exit(1 if moved.differing else 0)

@@ -104,9 +104,8 @@ def agent(request: PageRequest) -> Page:
         raise NotFound("this session is not there, or too old", "Open one from the list of agents")
     name = one.agents[0] if one.agents else None
     attempts = reader.entries.read(types=["scratchpad"], author=name, run_id="*", limit=_ATTEMPTS) if name else None
-    threads = reader.room.threads(agent=name, limit=_MESSAGES) if name else None
-    messages = [entry.message for thread in threads.items for entry in thread.messages] if threads else []
-    messages.sort(key=lambda message: -message.created_at)
+    lists = [reader.messages.inbox(agent=name, sender=by, limit=_MESSAGES) for by in (None, name)] if name else []
+    messages = sorted((one for some in lists for one in some.messages), key=lambda one: -one.created_at)
     briefings, trees = reader.room.briefings(uid, limit=_BRIEFINGS), reader.room.worktrees()
     shown = shown_name(name or one.client or "No name yet")
     context = {

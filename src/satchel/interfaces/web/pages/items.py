@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
-from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
+from satchel.interfaces.web.pages.memory import KEPT, flags_of, row_of, title_of
+from satchel.interfaces.web.rendering import NAMES, ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
     WITHDRAWN,
     Done,
@@ -66,16 +65,6 @@ _HIDDEN = frozenset(
 )
 """Fields without meaning to a person, or shown apart, as by a chip; the JSON has them."""
 
-_LISTS = {
-    "run_id": ("/memory", "run"),
-    "task_id": ("/memory", "task"),
-    "loop_id": ("/memory", "loop"),
-    "file": ("/memory", "file"),
-    "agent": ("/memory", "author"),
-    "from": ("/messages", "agent"),
-}
-"""The list of items with the same value in a field, and its filter."""
-
 _BOOLEANS = {"passed": ("FAILED", "PASSED")}
 """The words for false and true, where not no and yes."""
 
@@ -88,14 +77,12 @@ class Fact(NamedTuple):
     Attributes:
         at: a time in milliseconds UTC, instead of a text.
         ref: the short id of an item, instead of a text.
-        link: the address of a list of items with the same value, or None.
     """
 
     label: str
     text: str = ""
     at: int | None = None
     ref: str | None = None
-    link: str | None = None
 
 
 @page("/items/{ref}")
@@ -104,7 +91,7 @@ def item(request: PageRequest) -> Page:
     first = request.number("offset", 0)
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
-    has_text, text, facts = _content(request, one)
+    has_text, text, facts = _content(one)
     part = fit(text[first : first + WHOLE], ROOM // 2 if one.kind == "message" else ROOM)
     here, room = request.item_page(one.ref), request.reader.room
     history = None if one.kind == _SOLUTION else room.history(one.ref)
@@ -119,13 +106,11 @@ def item(request: PageRequest) -> Page:
     context = data | {
         "item": one,
         "draft": next((need for need in needs if need.kind == "draft" and need.ref == one.ref), None),
-        "kind": NAMES.get(one.kind, (one.kind, one.kind)),
         "title": title,
         "heading": _heading(one, title),
         "row": row_of(request, one, None if one.kind == _SOLUTION else flags_of(request, [one.ref]).get(one.ref)),
         "has_text": has_text,
         "text": part,
-        "why": str(getattr(one.record, "rationale", None) or ""),
         "before": f"{here}?offset={max(0, first - WHOLE)}" if first else None,
         "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
         "characters": len(text),
@@ -136,8 +121,7 @@ def item(request: PageRequest) -> Page:
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
     }
-    shown = [entry.message for entry in thread.messages] if thread else ()
-    return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
+    return Page(brief(title, 80), "item.html", context, data, "/memory", thread.messages if thread else ())
 
 
 @page("/items/{ref}/edit")
@@ -147,14 +131,13 @@ def edit(request: PageRequest) -> Page:
     Raises:
         Conflict: no form changes it.
     """
-    one = request.reader.items.read([request.path["ref"]]).items[0]
-    fields = _editable(one.record)
+    record = request.record(request.path["ref"])
+    fields = _editable(record)
     if fields is None:
-        raise Conflict(f"{one.ref} cannot be changed here", "Decisions, rules and text notes can")
-    path, button = (
-        ("/decisions", "Decide") if isinstance(one.record, Decision) else (f"/items/{one.ref}/correct", "Save")
-    )
-    title, back = f"Change {title_of(one.record)}", f"/items/{one.ref}"
+        raise Conflict(f"{request.path['ref']} cannot be changed here", "Decisions, rules and text notes can")
+    back = f"/items/{record.ref}"
+    path, button = ("/decisions", "Decide") if isinstance(record, Decision) else (f"{back}/correct", "Save")
+    title = f"Change {title_of(record)}"
     return form_page(request, title, path, button, fields, place="/memory", back=back, data=fields)
 
 
@@ -211,9 +194,8 @@ def confirm(request: PageRequest) -> Done:
 @action("/items/{ref}/correct", "Changed", "/undo", other="Saved", undo_other="/items/{ref}/retract")
 def correct(request: PageRequest) -> Done:
     """Replace a note or rule, unless someone else has replaced or retracted it since the form was made."""
-    ref, satchel = request.path["ref"], request.satchel
-    one = request.reader.items.read([ref]).items[0]
-    record, text = one.record, request.values.get("text", "")
+    ref, satchel, text = request.path["ref"], request.satchel, request.values.get("text", "")
+    record = request.record(ref)
     old = request.values.get("supersedes", ref) or None
     new: Entry | Constraint
     try:
@@ -233,7 +215,7 @@ def correct(request: PageRequest) -> Done:
                 supersedes=old,
             )
         else:
-            raise InvalidInput(f"{one.ref} cannot be replaced here", "Notes (e) and rules (c) can")
+            raise InvalidInput(f"{ref} cannot be replaced here", "Notes (e) and rules (c) can")
     except Conflict as error:
         if old is None or not isinstance(record, (Entry, Constraint)):
             raise
@@ -241,7 +223,7 @@ def correct(request: PageRequest) -> Done:
     if old is None:
         return request.done(new.ref, WITHDRAWN, is_other=True)
     end = satchel.corrections.ended(old)
-    return request.done(new.ref, _undo(None if end is None else end.number))
+    return request.done(new.ref, _undo(None if end is None else end.id))
 
 
 @action("/undo", "Undone")
@@ -275,7 +257,7 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
     if one.kind in {"entry", "constraint", "strategy"}:
         allowed.add("retract")
     if _editable(record) is not None:
-        allowed |= {"correct", "promote"} if one.kind == "entry" else {"correct"}
+        allowed.add("correct")
     return frozenset(allowed)
 
 
@@ -302,11 +284,11 @@ def _refuse_token(request: PageRequest) -> None:
 
 def _replacement_conflict(request: PageRequest, record: Entry | Constraint, error: Conflict) -> EditConflict:
     end = request.reader.corrections.ended(record.ref)
-    heir = None if end is None else end.heir
+    heir = None if end is None else end.heir_ref
     theirs = {error.problem: ""}
     button = f"Write yours as a new {'note' if isinstance(record, Entry) else 'rule'}"
     if heir is not None:
-        other = request.reader.items.read([heir]).items[0].record
+        other = request.record(heir)
         text = other.content if isinstance(other, Entry) else getattr(other, "text", "")
         theirs, button = {f"Text of {heir}": as_text(text)}, f"Replace {heir} by yours"
     path = f"/items/{heir or record.ref}/correct"
@@ -331,7 +313,7 @@ def _heading(one: Item, title: str) -> str:
     return next(filter(None, names), f"{NAMES.get(one.kind, (one.kind,))[0]} {one.ref}")
 
 
-def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
+def _content(one: Item) -> tuple[bool, str, list[Fact]]:
     record: Any = one.record
     fields: dict[str, Any] = fields_of(record)
     if isinstance(record, PackageContent):
@@ -351,24 +333,22 @@ def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
     if getattr(record, "is_rejected", False):
         fields = {"rejected by" if key == "agent" else key: value for key, value in fields.items()}
     facts = [
-        _fact(request, key, value, getattr(record, key, None))
+        _fact(key, value, getattr(record, key, None))
         for key, value in fields.items()
         if key not in hidden and value not in _EMPTY
     ]
     return name is not None, text, facts
 
 
-def _fact(request: PageRequest, key: str, value: Any, raw: object) -> Fact:
+def _fact(key: str, value: Any, raw: object) -> Fact:
     label = _LABELS.get(key) or key.removesuffix("_at").removesuffix("_id").replace("_", " ")
     if isinstance(raw, int) and not isinstance(raw, bool) and (key.endswith("_at") or key == "last_seen"):
         return Fact(label, at=raw)
     if key in _REFS:
         return Fact(label, ref=f"m{value}" if isinstance(value, int) else str(value))
-    path, field = _LISTS.get(key, ("", ""))
-    link = f"{request.here}{path}?{urlencode({field: value})}" if path else None
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return Fact(label, ", ".join(value))
-    return Fact(label, _lines(value) if isinstance(value, dict) else as_text(value), link=link)
+    return Fact(label, _lines(value) if isinstance(value, dict) else as_text(value))
 
 
 def _lines(fields: Mapping[str, Any]) -> str:

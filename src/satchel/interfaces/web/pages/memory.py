@@ -15,7 +15,7 @@ from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import counted
-from satchel.interfaces.web.rendering import name_for, on_page
+from satchel.interfaces.web.rendering import NAMES, name_for, on_page
 from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import DRAFT_SUFFIX, Decision
@@ -25,21 +25,9 @@ from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
 from satchel.keep.kinds import is_ref
 from satchel.keep.listing import NO_MATCH
+from satchel.keep.messages.records import Message
 from satchel.keep.names import is_persons
 from satchel.keep.patterns.records import ErrorPattern
-
-NAMES = {
-    "constraint": ("Rule", "Rules"),
-    "decision": ("Decision", "Decisions"),
-    "error_pattern": ("Error", "Errors and fixes"),
-    "entry": ("Note", "Notes"),
-    "package": ("Package", "Packages"),
-    "strategy": ("Strategy", "Strategies"),
-    "message": ("Message", "Messages"),
-    "file_change": ("Edit", "Edits"),
-    "solution": ("Fix", "Fixes"),
-}
-"""The names of one and of several items of a kind."""
 
 KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
 _STATES = (
@@ -53,7 +41,7 @@ _STATES = (
 )
 _FLAGS = ("stale", "unconfirmed", "draft", "pinned")
 _MOST_LINKS = 8
-_FILTERS = ("q", "kind", "status", "tag", "sort", "author", "file", "run", "task", "loop", "progress")
+_FILTERS = ("q", "kind", "status", "tag", "sort", "author", "file", "progress")
 _PROGRESS = "scratchpad"
 _TITLE_CHARS, _READ_AT_ONCE = 160, 100
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s)|\n|$)", re.DOTALL)
@@ -105,12 +93,9 @@ def memory(request: PageRequest) -> Page:
         "among": among,
         "author": values.get("author"),
         "file": values.get("file"),
-        "run_id": values.get("run"),
-        "task_id": values.get("task"),
-        "loop_id": values.get("loop"),
     }
-    # progress notes are shown if they are searched for, or asked for by what they have
-    hides = not {"q", "run", "task", "loop", "progress"} & values.keys()
+    # progress notes are shown if they are searched or asked for
+    hides = not {"q", "progress"} & values.keys()
     reach = {"limit": _READ_AT_ONCE if hides or by_use else MAX_ITEMS, "offset": 0 if by_use else first}
     results = _search(request, query, chosen | reach)
     if by_use:
@@ -135,45 +120,30 @@ def memory(request: PageRequest) -> Page:
         some = [Link(word, at(**{name: value}), own[name] == value, count) for value, word, count in options if word]
         return [one._replace(address=at(**{name: ""})) if one.is_current else one for one in [*chosen_one, *some]]
 
-    groups = [
-        (
-            "Kind",
-            links("kind", [("", "All", facets.total), *((kind, NAMES[kind][1], kinds_of.get(kind)) for kind in KEPT)]),
-        ),
-        (
-            "State",
-            links(
-                "status",
-                [
-                    (state, word, states.get(name))
-                    for state, word, name in _STATES
-                    if state not in _FLAGS or states.get(name) or state == own["status"]
-                ],
-            ),
-        ),
-        ("Tag", links("tag", [(one.name, one.name, one.count) for one in facets.tags[:_MOST_LINKS]])),
-        ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
-        ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
-        *((name.capitalize(), links(name, [])) for name in ("run", "task", "loop") if own[name]),
-    ]
+    shown_states = [one for one in _STATES if one[0] not in _FLAGS or states.get(one[2]) or one[0] == own["status"]]
+    names = {"tag": facets.tags, "file": facets.files, "author": facets.authors}
+    groups = {
+        "Kind": links("kind", [("", "All", facets.total), *((one, NAMES[one][1], kinds_of.get(one)) for one in KEPT)]),
+        "State": links("status", [(state, word, states.get(name)) for state, word, name in shown_states]),
+        **{
+            name.capitalize(): links(name, [(one.name, one.name, one.count) for one in some[:_MOST_LINKS]])
+            for name, some in names.items()
+        },
+    }
     context = {
         "rows": _rows(request, [one for _, one in shown]),
-        "names": NAMES,
         "results": results,
         # the page has filters of its own, and a link that leaves them out
         "notes": [note for note in results.notes if not note.startswith(NO_MATCH)],
-        "facets": [group for group in groups if group[1]],
-        "total": facets.total,
+        "groups": {title: some for title, some in groups.items() if some},
+        "facets": facets,
         "counts": states,
-        "progress": facets.progress,
         "hides": hides,
         "values": values,
-        "query": query or "",
         "named": request.item_page(query) if query and is_ref(query) else None,
         "older": at(offset=last) if last < results.total else None,
         "newer": at() if first else None,
         "anywhere": at(kind="", author="", file="", tag="", sort="", status="all"),
-        "by_use": by_use,
     }
     data = {"facets": facets, **fields_of(results, "results")}
     return Page(f"Memory of {request.project.name}", "memory.html", context, data, "/memory")
@@ -209,7 +179,7 @@ def title_of(record: Any) -> str:
 def subject_of(request: PageRequest, ref: str) -> tuple[str, str]:
     """Return the short id and title of an item; of a draft that has ended those of the decision that it was about."""
     try:
-        record: Any = request.reader.items.read([ref]).items[0].record
+        record = request.record(ref)
     except NotFound:
         return ref, ref
     if isinstance(record, Decision) and record.status != "draft" and record.key.endswith(DRAFT_SUFFIX):
@@ -230,8 +200,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
     if is_gone:
         end = request.reader.corrections.ended(item.ref)
         chip = ("plain", "Retracted" if end is None or end.heir is None else "Replaced")
-        if end is not None and end.number is not None:
-            action = ("Undo", "/undo", {"correction": end.number})
+        if end is not None:
+            action = ("Undo", "/undo", {"correction": end.id})
     elif isinstance(record, Decision):
         if record.status != "active":
             chip = ("plain", record.status.capitalize())
@@ -247,6 +217,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
             chip, action = ("failed", "No fix"), ("Add fix", "", {})
         else:
             facts.append(f"fix: {shortened(record.solutions[0].text, _TITLE_CHARS)}")
+    elif isinstance(record, Message):
+        facts.append(f"to {name_for(request.login.author, record.to or 'all')}")
     elif isinstance(record, (Entry, Constraint)):
         citation = getattr(record, "citation", None)
         is_stale = (flags is not None and flags.is_stale) or (citation is not None and citation.is_stale)
@@ -272,20 +244,11 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
         if request.login.author in flags.confirmed_by:
             action = None
     at = next((at for name in ("last_seen", "updated_at", "created_at") if (at := getattr(record, name, None))), None)
-    line = getattr(record, "line", None)
-    file = getattr(record, "file", None) or ""
-    return ItemRow(
-        item.ref,
-        item.kind,
-        title_of(record),
-        chip,
-        tuple(filter(None, facts)),
-        f"{file}:{line}" if file and line else file,
-        at,
-        None if request.project.read_only else action,
-        is_gone,
-        None if found is None or not found.score else found.snippet,
-    )
+    line, file = getattr(record, "line", None), getattr(record, "file", None) or ""
+    place, line_facts = f"{file}:{line}" if file and line else file, tuple(filter(None, facts))
+    action = None if request.project.read_only else action
+    snippet = None if found is None or not found.score else found.snippet
+    return ItemRow(item.ref, item.kind, title_of(record), chip, line_facts, place, at, action, is_gone, snippet)
 
 
 def flags_of(request: PageRequest, refs: Sequence[str]) -> dict[str, Flags]:

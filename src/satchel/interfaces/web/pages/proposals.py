@@ -1,21 +1,10 @@
-"""Proposals for the memory: shared text, documents, rules that an agent recorded for a person, strategies of runs."""
+"""Proposals for the memory: shared text, documents, rules that an agent recorded for a person."""
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from satchel.base.errors import Conflict, NotFound, Refused, SatchelError
 from satchel.client import Satchel
-from satchel.interfaces.web.request import (
-    WITHDRAWN,
-    Done,
-    Page,
-    PageRequest,
-    action,
-    edit_conflict,
-    form_page,
-    page,
-)
+from satchel.interfaces.web.request import Done, Page, PageRequest, action, edit_conflict, page
 
 _NO_FILES = (
     "this login cannot read the files of the repository",
@@ -28,13 +17,7 @@ _ACCEPTED, _REJECTED = "Accepted; retract or change it to undo that", "Rejected,
 @page("/proposals")
 def proposals(request: PageRequest) -> Page:
     """Return everything that waits for a person to accept or reject it, with its full text."""
-    run, satchel = request.values.get("run", ""), request.projects.beside_files(request.project, request.login)
-    try:
-        strategies = request.reader.learning.strategies(run or None)
-    except NotFound:
-        if run:
-            raise
-        strategies = ()  # no run has ended yet
+    satchel = request.projects.beside_files(request.project, request.login)
     rules = [one for one in request.reader.constraints.find(limit=_MOST_RULES) if one.unconfirmed]
     standing = None if satchel is None else satchel.shared.standing()
     shared = () if satchel is None or standing is None or not standing.waiting else satchel.shared.diff().items
@@ -45,14 +28,13 @@ def proposals(request: PageRequest) -> Page:
         except SatchelError as error:  # no documents, or none that git tracks
             problem = f"{error.problem}. {error.remedy or ''}".strip()
     documents = () if review is None else review.proposals
-    data = {"standing": standing, "shared": shared, "documents": review, "rules": rules, "strategies": strategies}
+    data = {"standing": standing, "shared": shared, "documents": review, "rules": rules}
     context = {
         **data,
         "documents": documents,
         "has_files": satchel is not None,
         "problem": problem,
-        "total": len(shared) + len(documents) + len(rules) + len(strategies),
-        "run": run,
+        "total": len(shared) + len(documents) + len(rules),
     }
     return Page("Proposals", "proposals.html", context, data, "/memory")
 
@@ -104,56 +86,6 @@ def decide_documents(request: PageRequest) -> Done:
         raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
     (documents.accept if verb == "accept" else documents.reject)(list(seen))
     return Done("", f"{request.here}/proposals", is_other=verb == "reject")
-
-
-@page("/runs/end")
-def end_form(request: PageRequest) -> Page:
-    run = request.reader.runs.get(request.text("run", "the address names no run", "Open it from the overview"))
-    if run is None:
-        raise NotFound("the run main has not been used yet", "It never ends")
-    return form_page(
-        request,
-        f"End the run {run.run_id}",
-        "/runs/end",
-        "End run",
-        {"run_id": run.run_id, "outcome": "completed"},
-        place="/agents",
-        explained=(
-            "An ended run cannot be started again: its agents write to the run main from then on. "
-            "The next page shows the strategies that it proposes.",
-        ),
-        data=run,
-    )
-
-
-@action("/runs/end", "The run has ended")
-def end(request: PageRequest) -> Done:
-    run = request.text("run_id", "the form names no run", "Reload the page and submit again")
-    request.satchel.runs.end(run, request.values.get("outcome") or "completed")
-    return Done("", f"{request.here}/proposals?{urlencode({'run': run})}")
-
-
-@action("/strategies", "The strategy was saved", "/items/{ref}/retract")
-def save_strategy(request: PageRequest) -> Done:
-    strategy = request.satchel.strategies.save(
-        request.values.get("topic", ""),
-        request.values.get("text", ""),
-        lang=request.values.get("lang") or None,
-        framework=request.values.get("framework") or None,
-    )
-    return Done(strategy.ref, undo=WITHDRAWN)
-
-
-@action("/proposals/accept", "The strategy was saved", "/items/{ref}/retract")
-def accept_strategy(request: PageRequest) -> Done:
-    strategy = request.satchel.room.accept_proposal(request.values.get("ref", ""))
-    return Done(strategy.ref, undo=WITHDRAWN)
-
-
-@action("/proposals/reject", "Rejected, for all persons")
-def reject_strategy(request: PageRequest) -> Done:
-    request.satchel.room.reject_proposal(request.values.get("ref", ""))
-    return Done()
 
 
 def _verb(request: PageRequest) -> str:

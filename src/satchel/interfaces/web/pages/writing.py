@@ -1,33 +1,19 @@
-"""Writing of notes, rules and decisions: the forms, and the actions with their undoing."""
+"""Writing of messages, notes, rules and decisions: the forms, and the actions with their undoing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
+from satchel.find.kind import Kind
 from satchel.interfaces.web.rendering import name_for
-from satchel.interfaces.web.request import (
-    WITHDRAWN,
-    Done,
-    Page,
-    PageRequest,
-    action,
-    edit_conflict,
-    form_page,
-    page,
-)
+from satchel.interfaces.web.request import WITHDRAWN, Done, Page, PageRequest, action, edit_conflict, form_page, page
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 from satchel.keep.decisions.proposals import ends
 from satchel.keep.decisions.records import Decision, Value
 from satchel.keep.messages.service import EVERYONE
 
-Result = TypeVar("Result")
-
+_WITHDRAW = "/messages/{ref}/withdraw"
 _SAME = "Already decided like this; nothing was changed"
-_KEY = ("the key is missing", "Enter a key, such as auth.method")
-
 
 _FORMS = {
     "message": (
@@ -52,6 +38,59 @@ def new(request: PageRequest) -> Page:
     (title, path, button), defaults = _FORMS.get(request.values.get("kind", ""), _FORMS["message"])
     fields = {name: request.values.get(name) or default for name, default in defaults.items()}
     return form_page(request, title, path, button, fields)
+
+
+@action("/messages", "Your message was sent", _WITHDRAW)
+def send(request: PageRequest) -> Done:
+    """Send a message to an agent, to the agents of a client, or to all."""
+    message = request.satchel.messages.send(
+        request.values.get("text", ""),
+        to=request.values.get("to", ""),
+        type=request.values.get("message_type") or "info",
+        priority=request.values.get("priority") or "medium",
+    )
+    return Done(message.ref)
+
+
+@action("/messages/{ref}/answer", "Your answer was sent", _WITHDRAW)
+def answer(request: PageRequest) -> Done:
+    """Answer a message, unless someone else has answered since the form was made."""
+    ref, answered_by = request.path["ref"], request.optional("answered_by")
+    try:
+        message = request.satchel.room.answer(ref, request.values.get("text", ""), answered_by=answered_by)
+    except Conflict:
+        number = getattr(request.record(ref), "answered_by", None)
+        if number is None or Kind.MESSAGE.ref(number) == answered_by:
+            raise
+        other = request.record(Kind.MESSAGE.ref(number))
+        theirs = {f"Answer of {name_for(request.login.author, other.sender or 'someone')}": other.message}
+        title, path = f"{ref} was answered in the meantime", f"/messages/{ref}/answer"
+        raise edit_conflict(request, title, theirs, path, "Send mine too", answered_by=other.ref) from None
+    return Done(message.ref, f"{request.here}/")
+
+
+@action(_WITHDRAW, "Withdrawn")
+def withdraw(request: PageRequest) -> Done:
+    request.satchel.corrections.retract(request.path["ref"])
+    return Done()
+
+
+@action("/messages/{ref}/read", "Marked as read", "/messages/{ref}/unread")
+def dismiss(request: PageRequest) -> Done:
+    """Mark a message as read."""
+    ref = request.path["ref"]
+    result = request.satchel.messages.mark_read([ref])
+    if result.unknown or result.foreign:
+        raise Conflict(f"{ref} was deleted or is not a message to you", "Nothing was changed")
+    return Done(ref)
+
+
+@action("/messages/{ref}/unread", "Marked as unread")
+def restore(request: PageRequest) -> Done:
+    ref = request.path["ref"]
+    if not request.satchel.messages.mark_unread([ref]):
+        raise Conflict(f"{ref} was not marked as read", "Nothing was changed")
+    return Done(ref)
 
 
 @action("/notes", "Saved", "/items/{ref}/retract", other="This note exists already; nothing was written")
@@ -86,12 +125,11 @@ def add_fix(request: PageRequest) -> Done:
 @action("/decisions", "Decided", "/items/{ref}/take-back", other=_SAME)
 def decide(request: PageRequest) -> Done:
     """Set a decision, unless it has changed since the form was made."""
-    key = request.text("key", *_KEY)
+    key = request.text("key", "the key is missing", "Enter a key, such as auth.method")
     before = _load(request, key)
-    decision = _set_unchanged(
-        request,
-        "/decisions",
-        lambda revision: request.satchel.decisions.set(
+    revision = request.number("revision") if request.values.get("revision") else None
+    try:
+        decision = request.satchel.decisions.set(
             key,
             _value(request, before),
             status=request.values.get("status") or "active",
@@ -99,8 +137,18 @@ def decide(request: PageRequest) -> Done:
             tags=request.names("tags", before.tags if before else ()),
             scopes=request.names("scopes", before.scopes if before else ()),
             expected_revision=revision,
-        ),
-    )
+        )
+    except Conflict:
+        current = _load(request, key)
+        number = 0 if current is None else current.revision
+        if revision is None or revision == number:
+            raise
+        title, theirs = "The decision was deleted", {}
+        if current is not None:
+            title = f"{current.key} was changed in the meantime"
+            theirs = {f"The value set by {_author(request, current)}": str(current.value)}
+            theirs |= {"Reason": current.rationale} if current.rationale else {}
+        raise edit_conflict(request, title, theirs, "/decisions", "Set it anyway", revision=str(number)) from None
     return _decided(request, decision, before)
 
 
@@ -117,7 +165,7 @@ def decline(request: PageRequest) -> Done:
 
 
 def _set_status(request: PageRequest, status: str, button: str) -> Done:
-    before = request.reader.items.read([request.path["ref"]]).items[0].record
+    before = request.record(request.path["ref"])
     if not isinstance(before, Decision):
         raise NotFound(f"{request.path['ref']} is not a decision", "Give a draft, such as d12")
     revision = request.number("revision")
@@ -126,30 +174,12 @@ def _set_status(request: PageRequest, status: str, button: str) -> Done:
         title, number = f"{before.key} has changed since: {value}", str(before.revision)
         needs = request.satchel.room.needs().items
         text = next((need.text for need in needs if need.ref == before.ref), value)
-        theirs = {f"Set by {name_for(request.login.author, before.agent or 'someone without a name')}": text}
+        theirs = {f"Set by {_author(request, before)}": text}
         verb = "approve" if status == "active" else "decline"
         raise edit_conflict(request, title, theirs, f"/items/{before.ref}/{verb}", button, revision=number)
     decision = request.satchel.decisions.set(before.key, status=status, expected_revision=revision)
     # the other needs wait there, as after a reply
     return replace(_decided(request, decision, before), to=f"{request.here}/")
-
-
-@action("/items/{ref}/promote", "The note is now a decision", "/items/{ref}/take-back-promotion")
-def promote(request: PageRequest) -> Done:
-    key, ref = request.text("key", *_KEY), request.path["ref"]
-    promotion = _set_unchanged(
-        request,
-        f"/items/{ref}/promote",
-        lambda revision: request.satchel.room.promote(
-            ref,
-            key,
-            request.values.get("value") or None,
-            rationale=request.values.get("rationale", ""),
-            expected_revision=revision,
-        ),
-    )
-    decision = promotion.decision
-    return request.done(decision.ref, {"revision": decision.revision, "correction": promotion.correction})
 
 
 @action("/items/{ref}/take-back", "Undone: the decision is as it was before, or deprecated if it was new")
@@ -159,42 +189,13 @@ def take_back(request: PageRequest) -> Done:
     return request.done(decision.ref)
 
 
-@action("/items/{ref}/take-back-promotion", "Undone: the note is valid again")
-def take_back_promotion(request: PageRequest) -> Done:
-    """Restore the note of a promotion, and undo the change of the decision."""
-    undone = request.satchel.room.take_back_promotion(
-        request.path["ref"], revision=request.number("revision"), correction=request.number("correction")
-    )
-    return request.done(undone.note)
-
-
 def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> Done:
     is_same = before is not None and (decision.id, decision.revision) == (before.id, before.revision)
     return request.done(decision.ref, {"revision": decision.revision}, is_other=is_same)
 
 
-def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None], Result]) -> Result:
-    """Do something with the revision in the form.
-
-    Raises:
-        EditConflict: the decision has another revision.
-    """
-    revision = request.number("revision") if request.values.get("revision") else None
-    try:
-        return work(revision)
-    except Conflict:
-        current = _load(request, request.values.get("key", "").strip())
-        number = 0 if current is None else current.revision
-        if revision is None or revision == number:
-            raise
-        title, theirs = "The decision was deleted", {}
-        if current is not None:
-            title = f"{current.key} was changed in the meantime"
-            by = name_for(request.login.author, current.agent or "someone without a name")
-            theirs = {f"The value set by {by}": str(current.value)}
-            if current.rationale:
-                theirs["Reason"] = current.rationale
-        raise edit_conflict(request, title, theirs, path, "Set it anyway", revision=str(number)) from None
+def _author(request: PageRequest, decision: Decision) -> str:
+    return name_for(request.login.author, decision.agent or "someone without a name")
 
 
 def _load(request: PageRequest, key: str) -> Decision | None:
