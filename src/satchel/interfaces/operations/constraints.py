@@ -58,7 +58,6 @@ OPERATIONS = (
             parameters.AGENT_UNLISTED,
         ),
         run=services.constraints.add,
-        prepare=parameters.with_metadata,
         writes=True,
         text=text.rules.added_text,
     ),
