@@ -63,8 +63,9 @@ def run(bench: Bench) -> Section:
                     at_least=_SIMILAR_TARGET if alike else None,
                 ),
             )
-        reports = [one for one in _reports() if any(output.cause == one.cause for output in outputs)]
-        if reports:
+        # no report is of the sets that were run here, whose causes have the names of others
+        causes = set() if name.startswith("run") else {output.cause for output in outputs}
+        if reports := [one for one in _reports() if one.cause in causes]:
             for path in ("tool", "hook"):
                 counts = after_reports(bench.folder / f"{name}-reports-{path}", outputs, reports, path)
                 what = f"{name} by {path}, after short reports"

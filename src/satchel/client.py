@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
-    from satchel.keep.names import Agents
     from satchel.keep.packages.service import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.pins import Pins
@@ -117,7 +116,6 @@ class Satchel:
     corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
     pins: Pins = _service("satchel.keep.pins:Pins")
     runs: Runs = _service("satchel.keep.runs:Runs")
-    agents: Agents = _service("satchel.keep.names:Agents")
     finding: Finding = _service("satchel.keep.finding:Finding")
     items: Items = _service("satchel.keep.items:Items")
     documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)
@@ -148,7 +146,7 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_fixed)
+        return Files(self.workplace, partial(_close_fixed, self.workplace))
 
     @cached_property
     def messages(self) -> Messages:

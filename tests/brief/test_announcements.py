@@ -32,7 +32,7 @@ def test_whoever_set_a_decision_learns_that_another_changed_it(satchel: Satchel,
     (message,) = told(satchel, "Ann")
     assert (message.sender, message.to, message.type, message.priority) == ("Bob", "Ann", "decision", "medium")
     assert message.message == (
-        "Decision cache, which Ann had set, was changed (value, rationale): "
+        "Decision d1 cache, which Ann had set, was changed (value, rationale): "
         "revision 1 is now 2, get_items ids=decision:cache shows both"
     )
     assert (message.created_at, message.read_at) == (now, None)
@@ -115,7 +115,7 @@ def test_the_default_agent_is_told_as_any_other(open_in: Callable[..., Satchel],
 def test_of_a_batch_each_change_is_told(satchel: Satchel) -> None:
     satchel.decisions.set_many([NewDecision("a", 1), NewDecision("b", 1), NewDecision("c", 1)], agent="Ann")
     satchel.decisions.set_many([NewDecision("a", 2), NewDecision("b", 1), NewDecision("c", 3)], agent="Bob")
-    assert [message.message[:10] for message in told(satchel, "Ann")] == ["Decision c", "Decision a"]
+    assert [message.message[:13] for message in told(satchel, "Ann")] == ["Decision d3 c", "Decision d1 a"]
 
 
 def test_a_batch_that_fails_tells_nobody(satchel: Satchel) -> None:
@@ -159,7 +159,14 @@ def test_what_a_release_fixes_is_fixed_by_the_change_of_its_file_or_by_all(satch
     for path in paths:
         (project / path).write_text("22\n")
     released = satchel.files.release(description="fixes e1 and fixes e2", agent="ben")
-    assert released.notes == ("bug e1 is closed: fixed by f2", "bug e2 is closed: fixed by f1 to f3")
+    assert released.notes == (
+        "bug e1 is closed: fixed by f2; a message tells ann",
+        "bug e2 is closed: fixed by f1 to f3; a message tells ann",
+    )
+    assert [one.message for one in told(satchel, "ann")] == [
+        "Your bug e2 is closed: fixed by f1 to f3",
+        "Your bug e1 is closed: fixed by f2",
+    ]
 
 
 def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_close(satchel: Satchel) -> None:
@@ -167,7 +174,7 @@ def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_
     satchel.entries.write("discovery", "keys rotate", agent="ann")
     change = satchel.files.record("a.py", "modified", description="fixes e1, closes e2, fixed e9", agent="ben")
     assert change.notes == (
-        "review_issue e1 is closed: fixed by f1",
+        "review_issue e1 is closed: fixed by f1; a message tells ann",
         "e2 is a discovery: a change closes bugs and review issues",
         "e9 is not here: a change closes bugs and review issues",
     )

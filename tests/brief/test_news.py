@@ -102,6 +102,19 @@ def test_a_review_that_passed_is_told_to_the_author_of_the_change_once(satchel: 
     assert own.notes == ()
 
 
+def test_a_verdict_answers_the_request_for_it(satchel: Satchel) -> None:
+    for file in ("src/a.py", "src/b.py"):
+        satchel.files.record(file, "modified", agent="ben")
+    asked = satchel.messages.send("please review f1 to f2", type="request", agent="ben")
+    satchel.messages.send("and the wording of f9", type="request", agent="ben")
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f2"}, agent="ann")
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    assert (message.reply_to, message.thread) == (asked.id, asked.id)
+    assert "m1 request by ben to all answered by m3: please review f1 to f2" in satchel.brief(agent="dan").text
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="cat")
+    assert satchel.messages.inbox(agent="ben").messages[0].reply_to is None
+
+
 def test_a_verdict_on_many_changes_sends_a_message_of_bounded_size(satchel: Satchel) -> None:
     for number in range(60):
         satchel.files.record(f"src/{'long' * 40}{number}.py", "modified", agent="ben")
@@ -135,7 +148,36 @@ def test_who_drafted_what_another_sets_active_learns_it_from_one_message(
     assert "Your proposal d2 (ttl) was accepted by ann" in told
     assert "Your proposal d1 (vat) was accepted by ann" in told
     assert not re.search("new decision d2|d1 vat is now|new decision d1", told)
-    assert "new decision d3 port: 81, set by ann" in told
+    assert "d3 port is now 81, set by ann" in told
+
+
+def test_who_proposed_a_change_that_another_accepts_learns_it_from_one_message(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    drafter = open_in(project, environ={"SATCHEL_AGENT": "ben"}, caller=Caller(SERVER, {}))
+    other = open_in(project, environ={"SATCHEL_AGENT": "ann"})
+    other.decisions.set("vat", 19)
+    drafter.brief()
+    clock.advance(MINUTE)
+    drafter.decisions.set("vat", 20, status="draft")
+    other.decisions.set("vat", status="active")
+    told = 'notice: m2 from ann: "Your proposal d2 (vat_draft) was accepted by ann, and holds as decision:vat"'
+    assert drafter.notices.line() == told
+
+
+def test_who_set_a_decision_learns_its_new_value_in_one_line(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    author = open_in(project, environ={"SATCHEL_AGENT": "ann"}, caller=Caller(SERVER, {}))
+    other = open_in(project, environ={"SATCHEL_AGENT": "ben"})
+    other.decisions.set("ttl", 45)
+    author.brief()
+    clock.advance(MINUTE)
+    author.decisions.set("vat", 19)
+    other.decisions.set("vat", 20)
+    assert author.notices.line() == "notice: d2 vat is now 20, set by ben"
+    assert author.notices.line() is None
+    assert "which ann had set" in author.messages.inbox().messages[0].message
 
 
 def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then_do_and_find(

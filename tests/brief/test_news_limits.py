@@ -203,7 +203,7 @@ def test_a_draft_that_becomes_active_is_news(other: Satchel, begin: Callable[[st
     reader = begin("ann")
     assert told(reader) == ""
     other.decisions.set("vat", status="active", agent="human:cat")
-    assert told(reader) == "notice: new decision d1 vat: 19, set by human:cat"
+    assert told(reader) == "notice: d1 vat is now 19, set by human:cat"
 
 
 def test_what_becomes_of_another_persons_preference_is_not_told_even_if_it_was_opened(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -35,9 +35,9 @@ _CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
 
 
 def close_fixed(
-    transaction: Transaction, project_id: int, actor: Actor, changes: Sequence[FileChange]
+    work: Workplace, transaction: Transaction, project_id: int, actor: Actor, changes: Sequence[FileChange]
 ) -> tuple[str, ...]:
-    """Close the bugs and review issues that the descriptions of new changes call fixed.
+    """Close the bugs and review issues that the descriptions of new changes call fixed, and tell their authors.
 
     If several changes name one, the change of its file closes it, or all of them if none is of its file.
 
@@ -46,6 +46,7 @@ def close_fixed(
     """
     from satchel.keep import replacing  # a briefing closes none
     from satchel.keep.corrections import log
+    from satchel.keep.messages import updates as messages
 
     notes = []
     mentions = grouped(
@@ -56,7 +57,7 @@ def close_fixed(
     for ref, by_changes in mentions.items():
         number = Kind.ENTRY.number_of(ref)
         row = transaction.one(
-            "SELECT c.type, c.superseded_by IS NULL, a.name, c.file FROM context c "
+            "SELECT c.type, c.superseded_by IS NULL, a.name, c.file, a.id FROM context c "
             "LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id = :id AND c.project_id = :project",
             {"id": number, "project": project_id},
         )
@@ -64,7 +65,7 @@ def close_fixed(
             what = "not here" if row is None else f"a {ENTRY_TYPES[row[0] - 1]}"
             notes.append(f"{ref} is {what}: a change closes bugs and review issues")
             continue
-        entry_type, is_open, author, file = row
+        entry_type, is_open, author, file, author_id = row
         of_its_file = [change for change in by_changes if change.file == file]
         fix = refs_text([change.ref for change in of_its_file or by_changes])
         if is_open and is_persons(author) and not is_persons(actor.name):
@@ -72,11 +73,17 @@ def close_fixed(
         elif is_open:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)
-            place = transaction, project_id, actor.number, actor.session
-            by = log.Corrector(*place, lambda _: False, changes[0].created_at)
+            now = changes[0].created_at
+            by = log.Corrector(transaction, project_id, actor.number, actor.session, lambda _: False, now)
             log.record(by, log.RETRACTED, item, reason=f"fixed by {fix}")
             events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
-            notes.append(f"{ENTRY_TYPES[entry_type - 1]} {ref} is closed: fixed by {fix}")
+            closed = f"{ENTRY_TYPES[entry_type - 1]} {ref} is closed: fixed by {fix}"
+            if author_id in {None, actor.number}:
+                notes.append(closed)
+            else:
+                place = transaction, project_id, f"Your {closed}", now, work.retention
+                messages.post(*place, sender=actor.number, to=author_id, type="info")
+                notes.append(f"{closed}; a message tells {shown_name(author)}")
     return tuple(notes)
 
 
@@ -135,7 +142,7 @@ def tell_authors(
 ) -> tuple[str, ...]:
     """Send the authors of changes that a verdict judges a message; return a note of whom it tells, or names wrongly."""
     from satchel.keep.entries.structured import parse_object, review_verdict
-    from satchel.keep.messages.updates import post
+    from satchel.keep.messages import updates as messages
 
     refs = parse_object("review_verdict", entry.content).get("change")
     changes = judged_changes(transaction, writer.project_id, refs)
@@ -154,28 +161,37 @@ def tell_authors(
         refs_of = refs_text([change.ref for change in theirs])
         what = f"change{'s' * (len(theirs) > 1)} {refs_of} of {', '.join(files[:_MOST_FILES])}{more}"
         notes += (f"a message tells {shown_name(name)}",)
-        post(
-            transaction,
-            writer.project_id,
-            sender_id=writer.agent,
-            to_id=author,
-            type="info" if verdict.passed else "warning",
-            priority="medium" if verdict.passed else "high",
-            text=f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
-            now=writer.now,
-            retention=work.retention,
-        )
+        text = f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}"
+        request = _request_of(transaction, writer, author, {change.ref for change in theirs})
+        kind, priority = ("info", "medium") if verdict.passed else ("warning", "high")
+        place = (transaction, writer.project_id, text, writer.now, work.retention)
+        messages.post(*place, sender=writer.agent, to=author, type=kind, priority=priority, answers=request)
     return notes
 
 
-_DECISION = MESSAGE_TYPES.index("decision") + 1
+def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:
+    # the open request in which an author names a change that is judged now, and its thread
+    rows = transaction.all(
+        f"""
+        SELECT m.id, COALESCE(m.thread_id, m.id), m.message FROM agent_messages m
+        WHERE m.project_id = :project AND m.from_agent_id = :author AND m.type = {_REQUEST} AND m.expires_at > :now
+            AND NOT EXISTS (SELECT 1 FROM agent_messages a WHERE a.reply_to = m.id)
+        ORDER BY m.id DESC LIMIT {_MOST_CHANGES}
+        """,
+        {"project": writer.project_id, "author": author, "now": writer.now},
+    )
+    numbers = {Kind.FILE_CHANGE.number_of(ref) for ref in refs}
+    return next(((number, thread) for number, thread, text in rows if numbers & {*_numbers_in(text)}), None)
+
+
+_DECISION, _REQUEST = (MESSAGE_TYPES.index(name) + 1 for name in ("decision", "request"))
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
     """Return a function that sends the message about a change; that on a proposal ends with it."""
 
     def announce(transaction: Transaction, change: ChangedDecision) -> None:
-        from satchel.keep.messages.updates import expire, post
+        from satchel.keep.messages import updates as messages
 
         now, project_id = change.decision.updated_at, change.project_id
         if _is_settled(change) or change.human_key is not None:  # a later proposal replaces the one before
@@ -183,19 +199,11 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             # agents may quote a notice in messages of other types
             notices = f"project_id = :project AND expires_at > :now AND type = {_DECISION} AND message LIKE :text"
             for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
-                expire(transaction, project_id, number, now)
-        post(
-            transaction,
-            project_id,
-            # a person has not written it: it is none of their messages, and no change that they may undo
-            sender_id=None if is_persons(change.decision.agent) else change.by_id,
-            to_id=change.agent_id,
-            type="decision",
-            priority="medium",
-            text=_text(change),
-            now=now,
-            retention=workplace.retention,
-        )
+                messages.expire(transaction, project_id, number, now)
+        # a person has not written it: it is none of their messages, and no change that they may undo
+        sender = None if is_persons(change.decision.agent) else change.by_id
+        place = (transaction, project_id, _text(change), now, workplace.retention)
+        messages.post(*place, sender=sender, to=change.agent_id, type="decision")
 
     return announce
 
@@ -254,7 +262,7 @@ def _text(overtaken: ChangedDecision) -> str:
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
     changed = ", ".join(f"{name} {now.status}" if name == "status" else name for name in changed_fields(before, now))
     return (
-        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({changed}): revision "
+        f"{_BEGIN}{now.ref} {now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({changed}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
     )
 

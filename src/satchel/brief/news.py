@@ -11,6 +11,7 @@ from satchel.brief.fields import name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
+from satchel.keep.decisions.records import DRAFT_SUFFIX
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
@@ -49,9 +50,9 @@ class News(NamedTuple):
     is_counted: bool = False
 
     def is_of(self, refs: Collection[str]) -> bool:
-        """Return whether it is about a rule or decision with one of some short ids."""
-        kind = KIND_OF.get(self.items[0][0])
-        return kind in _COUNTED and kind.ref(self.items[0][1]) in refs
+        """Return whether it is only about items with some short ids."""
+        first, kind = self.items[0][0], KIND_OF.get(self.items[0][0])
+        return kind is not None and all(kind.ref(number) in refs for one, number, _ in self.items if one == first)
 
 
 class _Item(NamedTuple):
@@ -212,6 +213,8 @@ def _skipped(
     return skipped
 
 
+_SET_BEFORE = 2  # new to the agent, but not the first value of the decision
+
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
 _OF_HOST = """
     SELECT COALESCE(s.agent_id, s.unnamed_id) AS agent, s.id AS session, s.window AS number
@@ -256,10 +259,10 @@ _IS_NEW = """
     AND b.at > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
 
-# A draft of the agent that another set active as it was: its author got a message.
-_OWN_DRAFT = """EXISTS (
-    SELECT 1 FROM decision_history h WHERE h.decision_id = c.id AND h.revision = c.revision - 1
-        AND h.agent_id = own.agent
+# A draft of the agent that another set active as it was, or accepted as a change: its author got a message.
+_OWN_DRAFT = f"""EXISTS (
+    SELECT 1 FROM decisions o JOIN decision_history h ON h.decision_id = o.id AND h.revision = o.revision - 1
+    WHERE o.project_id = c.project_id AND o.key IN (c.key, c.key || '{DRAFT_SUFFIX}') AND h.agent_id = own.agent
         AND (h.value_text, h.value_number) IS NOT DISTINCT FROM (c.value_text, c.value_number)
 )"""
 
@@ -311,7 +314,7 @@ _BINDING = f"""
         LEFT JOIN agents a ON a.id = {_RULE_AUTHOR}
         WHERE c.created_by IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, late=_LATE_MS)}
         UNION ALL
-        SELECT {Kind.DECISION.number}, c.id, 1, {_DECISION_COLUMNS}
+        SELECT {Kind.DECISION.number}, c.id, CASE WHEN c.revision = 1 THEN 1 ELSE {_SET_BEFORE} END, {_DECISION_COLUMNS}
         FROM own JOIN begun b ON b.kind = {Kind.DECISION.number}
         JOIN decisions c ON c.id = b.id AND +c.project_id = :project AND c.status = 1
         LEFT JOIN agents a ON a.id = c.agent_id
@@ -340,9 +343,9 @@ def _about_item(one: _Item) -> News:
     elif one.is_rule:
         what = _RULE_NOW[one.confirmation] if one.is_live else f"was retracted {who}{why}"
         line = f"{ref} {what}: {file_news.quote(text)}"
-    elif one.is_new:
+    elif one.is_new not in {0, _SET_BEFORE}:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
         now = f"is now {value_now}, set" if one.is_live else "was ended"
-        line = f"{ref} {name_text(one.key)} {now} {who}{why}"
+        line = f"{ref} {name_text(one.key)} {now} {who}{why}{where}"
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))

@@ -125,14 +125,17 @@ class Notices(Service):
             parts += _bound(transaction, work, project_id, actor, taken, in_news)
             if is_written and shown_by is not None:
                 messages, rest = _waiting(transaction, work, project_id, actor, now, shown_by)
-                fresh += messages
+                # what a message says of a decision, the news of it says with the value
+                numbers = [number for kind, number, _ in in_news if kind == Kind.DECISION.number]
+                told = [f'"Decision {Kind.DECISION.ref(number)} ' for number in numbers]
+                fresh += [one._replace(text="") if any(map(one.text.__contains__, told)) else one for one in messages]
                 parts += rest
         if is_preview:
-            parts += [one.text for one in fresh]
+            parts += [one.text for one in fresh if one.text]
         else:
             parts += _once(work.engine, free, wanted, actor, now)
             if self._deliver(actor, project_id, fresh, claims, now):
-                parts += [one.text for one in fresh if not one.is_of(listed)]
+                parts += [one.text for one in fresh if one.text and not one.is_of(listed)]
         return "\n".join(f"notice: {part}" for part in parts) if parts else None
 
     def _deliver(self, actor: Actor, project_id: int, fresh: Sequence[News], claims: Sequence[Claim], now: int) -> bool:

@@ -206,12 +206,12 @@ def related(transaction: Transaction, text: str, scope: Scope) -> Related:
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
-    """Return a query of a text's most telling words: frequent in it and rare elsewhere, but not in it alone.
+    """Return a query of a text's most telling words: frequent in it, rare elsewhere, not in it alone, not everyday.
 
     It has no terms if no other item of the project contains any of the words.
     """
-    counts = word_counts(text)
-    candidates = [word for word, _ in counts.most_common(_LIKE_CANDIDATES)]
+    counts, everyday = word_counts(text), set(stems(_EVERYDAY + _FOREIGN))
+    candidates = [word for word, _ in counts.most_common() if everyday.isdisjoint(stems(word))][:_LIKE_CANDIDATES]
     index = scoped_index(transaction, Scope(project_id))
     document_counts = index.counts([Term((word,)) for word in candidates], LIKE_COMMON)
     rarity = {word: number for word, number in zip(candidates, document_counts, strict=True) if number > 1}

@@ -56,7 +56,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     ),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "wished"}),
-    "error report": (("KeyError", "'x'"), "x2 KeyError, new, kept 90 days", {"pattern", "is_new", "recorded", "notes"}),
+    "error report": (("KeyError", "'x'"), "x2 KeyError, new", {"pattern", "is_new", "recorded", "notes"}),
     "error list": ((), "y1 tentative, confidence 5 of 10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "error outcome": (
         ("y1",),

@@ -81,6 +81,22 @@ def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
     ]
 
 
+def test_of_a_long_text_the_words_that_changed_are_shown() -> None:
+    words = [f"word{number}" for number in range(40)]
+    old, new = " ".join(words), " ".join([*words[:20], "other", "one", *words[21:], "last"])
+    before = DecisionState(1, old, "active", "1.0.0", None, (), (), None, None, NEW_YEAR, NEW_YEAR + 5)
+    now = decision(value=new, revision=2, replaced=before)
+    changed = (
+        'changed in "… word17 word18 word19 [-word20-] {+other one+} word21 word22 word23 '
+        '… word37 word38 word39 {+last+}"'
+    )
+    assert f"; was revision 1: {changed} by -" in set_text([now])
+    history = history_text(DecisionHistory(now, Page((before,), 1, 0, 20))).split("\n")
+    assert history[2].startswith(f"revision 1: {changed}")
+    rewritten = replace(now, value=f"{'quite ' * 60} {words[0]}")
+    assert f'revision 1: "{old[:200]}"...' in set_text([rewritten])
+
+
 def test_the_answer_to_setting_does_not_repeat_a_long_value() -> None:
     before = DecisionState(1, "long " * 100, "active", "1.0.0", None, (), (), None, None, NEW_YEAR, NEW_YEAR + 5)
     text = set_text([decision(revision=2, replaced=before)])

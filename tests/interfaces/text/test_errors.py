@@ -13,14 +13,12 @@ from interfaces.text.hostile import DAY, MINUTE, NEW_YEAR
 from interfaces.text.reading import (
     AGENT,
     LATER,
-    SPAN,
     VALUE,
     WHEN,
     Format,
     Item,
     read_content,
     read_list,
-    read_span,
     read_value,
     read_when,
 )
@@ -42,8 +40,7 @@ FORMAT = Format(
 )
 HEAD = re.compile(
     rf"x(?P<id>[0-9]+) (?P<type>{VALUE})(?: lang:(?P<lang>{VALUE}))?, "
-    rf"(?:new|met (?P<met>[0-9]+) times? since (?P<since>{WHEN}) UTC), "
-    rf"kept (?P<kept>{SPAN}) after its last report \((?P<last>{WHEN}) UTC\)"
+    rf"(?:new|met (?P<met>[0-9]+) times? since (?P<since>{WHEN}) UTC(?:, last (?P<last>{WHEN}) UTC)?)"
 )
 RECORDED = re.compile(rf"recorded {STANDING}{COUNTS}")
 
@@ -58,6 +55,8 @@ def said_of(reported: Reported) -> Reported:
     given_now = None if recorded is None else recorded.id
     solutions = tuple(kept(one) for one in reported.pattern.solutions if one.id != given_now)
     pattern = replace(reported.pattern, uid="", seq=0, hash="", message="", example="", score=None, solutions=solutions)
+    pattern = replace(pattern, ttl_days=0, expires_at=0)
+    pattern = replace(pattern, created_at=0, last_seen=0) if reported.is_new else pattern
     short = None
     if recorded is not None:
         short = replace(kept(recorded), pattern_id=0, text="", agent=None, created_at=0, updated_at=0)
@@ -98,7 +97,8 @@ def read_reported(text: str) -> Reported:
     if not lines or not re.match(r"[0-9]+ ", lines[0]):
         lines.insert(0, "0 solutions, best first (7 counts as known; each agent it helps adds 1)")
     read = read_list("\n".join(lines), FORMAT)
-    number, last = int(head["id"]), read_when(head["last"], "2026")
+    number = int(head["id"])
+    since, last = (0 if head[name] is None else read_when(head[name], "2026") for name in ("since", "last"))
     pattern = ErrorPattern(
         id=number,
         uid="",
@@ -109,10 +109,10 @@ def read_reported(text: str) -> Reported:
         example="",
         lang=None if head["lang"] is None else read_value(head["lang"]),
         occurrences=int(head["met"] or 1),
-        ttl_days=read_span(head["kept"]) // DAY,
-        last_seen=last,
-        expires_at=last + read_span(head["kept"]),
-        created_at=last if head["since"] is None else read_when(head["since"], "2026"),
+        ttl_days=0,
+        last_seen=last or since,
+        expires_at=0,
+        created_at=since,
         solutions=tuple(read_solution(item, number, read.year) for item in read.items),
     )
     return Reported(pattern, head["met"] is None, recorded, read.notes)
@@ -191,7 +191,7 @@ def test_no_solution_can_pass_for_a_line_of_ours(reported: Reported) -> None:
 
 def test_a_new_error_says_so_and_that_nothing_is_known() -> None:
     assert reported_text(met(occurrences=1, lang="typescript")).split("\n") == [
-        "x4 TS2307 lang:typescript, new, kept 90 days after its last report (01-01 00:00 UTC)",
+        "x4 TS2307 lang:typescript, new",
         "no solution is known yet; report_outcome with id=x4 and solution records what does",
     ]
 
@@ -200,7 +200,7 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = solution(7, "install\nit", confidence=8, confirmed=4, failed=1, state="confirmed", agent="ann")
     best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
-        "x4 TS2307, met 3 times since 01-01 00:00 UTC, kept 90 days after its last report (01-02 00:00 UTC)",
+        "x4 TS2307, met 3 times since 01-01 00:00 UTC, last 01-02 00:00 UTC",
         "2 solutions, best first (7 counts as known; each agent it helps adds 1), UTC times of 2026",
         "y7 known, confidence 8 of 10 by ann helped 4 times failed 1 time 01-01 00:00 changed 00:01",
         " install",

@@ -150,7 +150,7 @@ def test_an_author_is_told_when_their_proposal_is_replaced(satchel: Satchel) -> 
     (told,) = satchel.messages.inbox(agent="ben")
     assert (told.sender, told.message.partition(":")[0]) == (
         "cat",
-        "Decision vat_draft, which ben had set, was changed (value)",
+        "Decision d2 vat_draft, which ben had set, was changed (value)",
     )
 
 

@@ -257,7 +257,7 @@ def test_names_that_would_become_one_when_redacted_are_refused(satchel: Satchel)
 
 
 def test_only_structured_types_take_an_object(satchel: Satchel) -> None:
-    with pytest.raises(InvalidInput, match=r"content of a discovery must be text, not dict.*review_issue"):
+    with pytest.raises(InvalidInput, match=r"content of a discovery must be text. Only .*review_issue"):
         satchel.entries.write("discovery", {"description": "x"})
 
 
@@ -299,7 +299,7 @@ def test_a_scratchpad_in_another_form_is_kept_with_what_later_attempts_are_told_
     entry = satchel.entries.write("scratchpad", content, task_id="T1", agent="ann")
     assert (json.loads(entry.content), entry.notes) == (
         kept,
-        ("later attempts only see done=, attempted=, next_step=",),
+        ("later attempts are shown only done, attempted and next_step: give content as an object with these",),
     )
     assert str(next(iter(kept.values()))) in satchel.brief(agent="ann", task_id="T1").text
 

@@ -53,6 +53,13 @@ def test_more_like_this_keeps_to_the_filters(story: Story) -> None:
     )
 
 
+def test_more_like_this_leaves_out_what_shares_only_everyday_words(satchel: Satchel) -> None:
+    this = satchel.entries.write("discovery", "check the test of the zebra again")
+    other = satchel.entries.write("discovery", "a zebra")
+    satchel.entries.write("discovery", "check the tests again")
+    assert [one.ref for one in satchel.finding.search(like=this.ref).results] == [other.ref]
+
+
 def test_an_item_that_shares_no_word_with_another_is_like_nothing_and_this_is_said(satchel: Satchel) -> None:
     this = satchel.entries.write("discovery", "solitary")
     page = satchel.finding.search(like=this.ref)

@@ -30,6 +30,29 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
     [
         ("ImportError: No module named cv2", "ModuleNotFoundError: No module named 'cv2'"),
         ("error: Visual C++ 14.0 or greater is required", "error: Visual C++ 14.0 is required. Get it."),
+        ("Error: a.dot: syntax error in line 2 near '->'", "Error: b.dot: syntax error in line 7 near '->'"),
+        (
+            "SyntaxError: no plan\n    at f (/a/x.js:1:2) {\n  pos: 3,\n  loc: [\n    9\n  ]\n}\n",
+            "SyntaxError: no plan",
+        ),
+        ("[ALERT]  (31) : parsing [a.cfg:11] : no such key 'x'", "[ALERT]  (7) : parsing [b.cfg:2] : no such key 'x'"),
+        (
+            "NameError: no mix in /a/b.less on line 3, column 7:\n",
+            "NameError: no mix in /c.less on line 1, column 2:\n",
+        ),
+        (
+            "F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import os\n\nFound 1 error.\n",
+            "b.py:6:8: F401 [*] `os` imported but unused\nFound 1 error.\n",
+        ),
+        (
+            "⧗   input: first\n✖   subject may not be empty\n\n✖   found 1 problems, 0 warnings\n",
+            "⧗   input: second\n✖   subject may not be empty\n\n✖   found 1 problems, 0 warnings\n",
+        ),
+        (
+            "a.xml:3: parser error : no end tag\nTraceback (most recent call last):\n"
+            "subprocess.CalledProcessError: Command '['./check']' returned non-zero exit status 1.\n",
+            "b.xml:9: parser error : no end tag\n",
+        ),
         ("ValueError: no plan gold", "api-1  | ValueError: no plan gold\napi-1 exited with code 1"),
         ("ValueError: no plan gold", '#9 1.87 ValueError: no plan gold\n#9 ERROR: process "x" did not complete'),
         (
@@ -158,6 +181,10 @@ def test_what_a_log_puts_before_each_line_does_not_count(prefix: str, output: st
         " NX   Running target check for project core failed\n",
         "ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL  core@1.0.0 check: `./run`\nExit status 1\n",
         "ERROR: Job failed: exit code 1\n",
+        "check: exit 1 (0.06 seconds) /srv/shop> ./check pid=127\n  check: FAIL code 1 (1.2 seconds)\n"
+        "  evaluation failed :( (1.4 seconds)\n",
+        "error: recipe `check` failed on line 2 with exit code 1\n",
+        "nox > Command ./check failed with exit code 1\nnox > Session check failed.\n",
         'ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 1\n',
     ],
 )
@@ -182,6 +209,11 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
             "Error: Failed to query available provider packages\n\nNo provider is called acme/null.\n",
             "Error: Failed to query available provider packages\n\nCould not connect to the server.\n",
         ),
+        (
+            "ImportError: liba.so: cannot open shared object file: No such file or directory",
+            "ImportError: libb.so: cannot open shared object file: No such file or directory",
+        ),
+        ("cat: a.txt: No such file or directory", "cat: b.txt: No such file or directory"),
         ("error: CMake 3.20 is required", "error: CMake 3.13 is required"),
         ("error NETSDK1045: no support for targeting .NET 9.0", "error NETSDK1045: no support for targeting .NET 7.0"),
     ],

@@ -88,3 +88,12 @@ def test_a_quoted_name_is_no_beginning_of_another(satchel: Satchel, other: str) 
     output = f"""Exit code 1\nTraceback (most recent call last):\n  File "b.py", line 1, in <module>\n    import {other}
 ModuleNotFoundError: No module named '{other}'"""
     assert satchel.patterns.report("ModuleNotFoundError", output).is_new
+
+
+def test_the_place_of_an_error_is_no_word_of_it(satchel: Satchel) -> None:
+    satchel.patterns.report("protoc", 'shop.proto:32:26: Expected ";".', solution="do it")
+    output = (
+        './check\ntypes.proto: File not found.\nshop.proto:32:1: Import "types.proto" was not found or had errors.\n'
+        "error: recipe `check` failed on line 2 with exit code 1\n"
+    )
+    assert satchel.patterns.report("protoc", output).is_new

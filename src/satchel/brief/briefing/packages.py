@@ -221,7 +221,8 @@ def messages(context: BriefingContext) -> Source:
         priority="c.priority",
         may_be_critical=True,
         load=loading(
-            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at, q.message",
+            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at, q.message, "
+            "(SELECT max(r.id) FROM agent_messages r WHERE r.reply_to = c.id)",
             "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id "
             "LEFT JOIN agent_messages q ON q.id = c.reply_to",
             _message,
@@ -231,7 +232,7 @@ def messages(context: BriefingContext) -> Source:
 
 
 def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, kind, priority, text, has_payload, agent, to, created, question = row
+    _number, _seq, kind, priority, text, has_payload, agent, to, created, question, answer = row
     return new(
         group="messages",
         head=joined(
@@ -240,6 +241,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
             "to all" if to is None else None,
             "with payload" if has_payload else None,
             answer_mark(question),
+            None if answer is None else f"answered by {Kind.MESSAGE.ref(answer)}",
         ),
         text=text,
         priority=priority,

@@ -357,16 +357,9 @@ class Room(Service):
             return worktrees.find(look, self._workplace)
 
     def _tell(self, look: Look, claim: claiming.ReleasedByPerson, text: str, ending: int) -> Released:
+        retention = self._workplace.retention
         number = updates.post(
-            look.transaction,
-            look.project_id,
-            sender_id=look.number,
-            to_id=claim.number,
-            type="warning",
-            priority="medium",
-            text=text,
-            now=look.now,
-            retention=self._workplace.retention,
+            look.transaction, look.project_id, text, look.now, retention, sender=look.number, to=claim.number
         )
         return Released(claim.path, claim.agent, Kind.MESSAGE.ref(number), ending)
 

@@ -70,7 +70,7 @@ OPERATIONS = (
             Parameter(
                 "budget",
                 int,
-                about="Maximum tokens of the answer",
+                about="Most tokens of the answer, default 4000",
                 help="What it may cost. Default: brief.budget.",
                 metavar="TOKENS",
             ),

@@ -27,7 +27,7 @@ OPERATIONS = (
         tool="add_constraint",
         toolset="constraints",
         title="Add a rule",
-        about="Add a rule that every agent must keep to. Critical ones are in every briefing.",
+        about="Add a rule that every agent must keep to; briefings show it.",
         found_by="rules constraints must never always policy guideline",
         command=("rule", "add"),
         help="Add a rule.",
@@ -35,7 +35,7 @@ OPERATIONS = (
         parameters=(
             Parameter("text", required=True, option="TEXT"),
             Parameter("category", about="Such as security", default="general"),
-            parameters.PRIORITY,
+            parameters.PRIORITY.but(rare=("critical",)),  # stored as high, unless a person adds it
             parameters.NEW_PATHS,
             parameters.NEW_LAYER.but(unlisted=True),
             parameters.NEW_TAGS.but(unlisted=True),

@@ -82,8 +82,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided: key=session_ttl value=300. To agree with others, set "
-        "status=draft (KEY_draft if KEY is active); another agent sets KEY active. "
+        about="Set what the project decided: key=session_ttl value=300. To agree with others, set status=draft (it is "
+        "KEY_draft while KEY holds); another agent accepts it with key=KEY status=active. "
         "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,

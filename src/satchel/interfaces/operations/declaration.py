@@ -112,7 +112,7 @@ class Parameter(Declared):
         schema |= {"items": {"type": _TYPE_NAMES[get_origin(items[0]) or items[0]]} | choices} if items else choices
         schema |= {"description": self.about} if self.about else {}
         default = self.default if self.default_for_agents is None else self.default_for_agents
-        return schema | ({"default": default} if type(default) is int else {})
+        return schema | ({"default": default} if type(default) is int and default else {})
 
     def _types(self) -> tuple[Any, ...]:
         return get_args(self.type) if isinstance(self.type, UnionType) else (self.type,)

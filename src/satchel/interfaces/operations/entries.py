@@ -26,7 +26,7 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text, or JSON by type (* required):\n"
+        about="Text, or an object (or its JSON) by type (* required):\n"
         "scratchpad {done: true or false, attempted: [texts], next_step, blockers: [texts], test_status, iteration}\n"
         "bug {description*, severity: low, medium, high or critical}\n"
         "review_issue {description*, severity, suggestion, issue_type: over-engineering, missing-error-handling, "
@@ -63,7 +63,7 @@ OPERATIONS = (
         title="Save a note",
         about="Save a note for other agents and later sessions; returns its id. discovery: what others need "
         "to know; scratchpad: your progress; bug: a defect outside your task; review_issue: a flaw in another's "
-        "change; review_verdict: your judgement of it. Whoever holds or changed the file is told.",
+        "change; review_verdict: your judgement of it. Whoever claims, holds or changed the file is told.",
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),

@@ -30,9 +30,9 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files before you edit them, all or none: others' edits are stopped; clients without hooks only "
-        "get a warning. Returns until when, who shares or changed them and notes on them, or who holds them. Claim "
-        "again to renew.",
+        about="Claim files before you edit them, all or none: others cannot claim them, and clients with Satchel's "
+        "hooks stop their edits. Returns until when, who shares or changed them, notes, or who holds them. Claim again "
+        "to renew.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -46,14 +46,14 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="You edit alone: src/a.py, folder/, or a key such as issue:311",
+                about="To edit alone, refused while others share them: src/a.py, folder/, or a key as issue:311",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter(
                 "shared",
                 list[str],
-                about="Others who share them edit too; name your part in reason",
+                about="To edit beside others; name your part in reason",
                 help="A file that others may claim as shared too.",
                 metavar="PATH",
                 facts="claimed",
@@ -85,9 +85,7 @@ OPERATIONS = (
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter(
-                "paths", list[str], about="Default: all you hold in this worktree", option="PATHS...", facts="claimed"
-            ),
+            Parameter("paths", list[str], about="Default: all you hold here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",

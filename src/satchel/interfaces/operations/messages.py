@@ -66,7 +66,7 @@ _INBOX = (
     ),
     Parameter(
         "thread",
-        about="The thread of this message, as m12",
+        about="Thread of this message, as m12",
         help="The whole thread that this message belongs to.",
         metavar="ID",
     ),
@@ -95,7 +95,13 @@ OPERATIONS = (
                 help="Who it is for. Default: everyone, for a reply its sender.",
                 metavar="AGENT",
             ),
-            Parameter("type", about="request: a question", choices=_TYPES, rare=("decision",), default="info"),
+            Parameter(
+                "type",
+                about="request: a question, or a review of f12 to f14; default info",
+                choices=_TYPES,
+                rare=("decision",),
+                default="info",
+            ),
             parameters.PRIORITY,
             Parameter(
                 "payload",
@@ -104,7 +110,7 @@ OPERATIONS = (
                 metavar="JSON",
                 unlisted=True,
             ),
-            Parameter("reply_to", about="The message you answer, as m12", help="The message it answers.", metavar="ID"),
+            Parameter("reply_to", about="Message you answer, as m12", help="The message it answers.", metavar="ID"),
             Parameter(
                 "answer_minutes",
                 int,
@@ -172,7 +178,7 @@ OPERATIONS = (
         tool="get_team",
         toolset="messages",
         title="Who is at work",
-        about="Who is at work: each agent's client, branch, task, claims, last scratchpad, state and since when.",
+        about="Who is at work: each agent's client, branch, task, claims, last scratchpad and state.",
         found_by="who is editing who else is working team agents online what are the others doing what did the "
         "others do context from other agents",
         command=("who",),

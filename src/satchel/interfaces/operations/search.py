@@ -45,9 +45,8 @@ OPERATIONS = (
         tool="search",
         toolset="search",
         title="Search everything",
-        about="Search notes, decisions, rules, messages, errors with their fixes, and file changes by any text. "
-        "Without a query, the newest: kinds=[constraint] for rules, types=[bug] for open bugs. Shows snippets unless "
-        "detail=full.",
+        about="Search notes (entry), decisions, rules (constraint), messages, errors with fixes, and file changes; "
+        "without a query, the newest. types=[bug]: open bugs. Shows snippets unless detail=full.",
         found_by="find memory notes recall look up anything known read history list what did the others do who changed",
         always_shown=True,
         command=("search",),

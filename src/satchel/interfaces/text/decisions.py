@@ -9,9 +9,11 @@ rationale follows below. A text value is a JSON string.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from satchel.base.clock import year_of
+from satchel.base.line_diff import unified_diff
 from satchel.base.paging import KeptPage
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text import lists
@@ -37,6 +39,8 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
+_LONG = 120
+"""Of a text with more characters, an earlier state shows the words that changed."""
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
@@ -96,18 +100,14 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if is_unchanged and when is not None:  # people may have asked for the value
             line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
         where = ", ".join(decision.paths) if decision.paths else "everywhere"
-        if not is_unchanged and decision.status == "deprecated":
-            line += ", ended: it binds nobody"
-        if not is_unchanged and decision.status == "active":
-            line += f"; binds {where}"
         if decision.status == "draft":
             way = f"it binds {where} once another, who agrees, sets status=active"
-            if PROPOSED in decision.notes:
-                way = PROPOSED
-            line += f", a draft: briefed as proposed; {way}"
+            line += f", a draft: briefed as proposed; {PROPOSED if PROPOSED in decision.notes else way}"
+        elif not is_unchanged:
+            line += f"; binds {where}" if decision.status == "active" else ", ended: it binds nobody"
         below: Sequence[str] = ()
         if decision.replaced is not None:
-            before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
+            before = _state_text(decision.replaced, decision, who=True)
             at = when or lists.in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
@@ -170,6 +170,19 @@ def _shortened_value(value: Value) -> str:
     return json_line(value)
 
 
+def _changed_words(old: str, new: str) -> str | None:
+    # as `git diff --word-diff` writes it; None where a text is short, or little of it stayed
+    if len(old) <= _LONG:
+        return None
+    before, after = ("\n".join([*text.split(), ""]) for text in (old, new))
+    lines = unified_diff(before, after).splitlines()
+    if not lines or 2 * sum(line[0] == "-" for line in lines) >= len(old.split()):
+        return None
+    runs = ((sign, " ".join(line[1:] for line in run)) for sign, run in groupby(lines, lambda line: line[0]))
+    marks = {" ": "{}", "-": "[-{}-]", "+": "{{+{}+}}", "@": "…"}
+    return " ".join(marks[sign].format(words) for sign, words in runs)
+
+
 class _StateText(NamedTuple):
     line: str
     below: tuple[str, ...]
@@ -179,12 +192,13 @@ def _state_text(
     state: Decision | DecisionState,
     above: Decision | DecisionState | None,
     *,
-    value: Callable[[Value], str] = json_line,
     who: bool = False,
 ) -> _StateText:
     parts = [f"revision {state.revision}"]
     if above is None or json_line(state.value) != json_line(above.value):
-        parts[0] += f": {value(state.value)}"
+        changed = None if above is None else _changed_words(str(state.value), str(above.value))
+        whole = _shortened_value(state.value) if who else json_line(state.value)
+        parts[0] += f": {whole if changed is None else f'changed in {quoted(changed)}'}"
     cells = _cells(state)
     others = (None, None, None, None) if above is None else _cells(above)
     if who:

@@ -96,19 +96,13 @@ def _place(entry: Entry) -> str:
     return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
 
 
-_OF_FILE = ", to whoever claims the file, and at once to who holds or changed it"
-
-
 def _audience(entry: Entry) -> str:
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":
         return f"shown to whoever continues this {of_work or 'work'}"
     if entry.type in {"review_issue", "review_verdict"}:
-        if of_work:
-            return f"shown to whoever works on this {of_work}"
-        return f"shown in searches{_OF_FILE if entry.file else ''}"
-    where = "briefings as an open bug" if entry.type == "bug" else "briefings"
-    return f"shown in {where}, searches{_OF_FILE if entry.file else ''}"
+        return f"shown to whoever works on this {of_work}" if of_work else "shown in searches"
+    return f"shown in briefings{' as an open bug' if entry.type == 'bug' else ''}, searches"
 
 
 def _advice(entries: Sequence[Entry]) -> list[str]:

@@ -1,8 +1,8 @@
 """Errors and their solutions as text: reports, lists, and the confirmations of a solution and an outcome.
 
-The answer to a report has the error's id and type, ``lang:``, ``new`` or how often it was ``met`` since when, and how
-long it is ``kept``; then the solution of the report, the list of the others, and similar errors, each with its
-likeness and its best solution.
+The answer to a report has the error's id and type, ``lang:``, ``new`` or how often it was ``met`` since when, and when
+``last``; then the solution of the report, the list of the others, and similar errors, each with its likeness and its
+best solution.
 
 A solution's line has the id, standing, confidence in tenths, ``by`` agent, how often it ``helped`` or ``failed``, and
 the times when it was added and ``changed``; its text follows below.
@@ -10,7 +10,6 @@ the times when it was added and ``changed``; its text follows below.
 
 from __future__ import annotations
 
-from satchel.base.clock import DAY_MS, span_in_words
 from satchel.base.paging import KeptPage, Page
 from satchel.base.text import shortened
 from satchel.interfaces.text import lists
@@ -97,12 +96,10 @@ def solution_text(solution: Solution) -> str:
 
 
 def _head(pattern: ErrorPattern, *, is_new: bool, when: lists.When) -> str:
-    times = counted(pattern.occurrences, "time")
-    count = "new" if is_new else f"met {times} since {when(pattern.created_at)}"
+    last = f", last {when(pattern.last_seen)}" if pattern.occurrences > 1 else ""
+    met = f"met {counted(pattern.occurrences, 'time')} since {when(pattern.created_at)}{last}"
     lang = "" if pattern.lang is None else f" lang:{value_text(pattern.lang)}"
-    last = f"after its last report ({when(pattern.last_seen)})"
-    ttl = f"kept {span_in_words(pattern.ttl_days * DAY_MS)} {last}"
-    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {count}, {ttl}"
+    return f"{pattern.ref} {value_text(pattern.error_type)}{lang}, {'new' if is_new else met}"
 
 
 def _standing(solution: Solution) -> str:

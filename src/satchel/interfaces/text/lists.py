@@ -157,8 +157,10 @@ def agent_cell(agent: str | None) -> str | None:
 
 
 def metadata_text(metadata: Mapping[str, object]) -> tuple[str, ...]:
-    """Return metadata as a part of a line, as JSON after ``metadata:``; none without any."""
-    return (f"metadata:{json_line(dict(metadata))}",) if metadata else ()
+    """Return metadata as parts of a line: what ends the item after ``until:``, the rest as JSON after ``metadata:``."""
+    others = {name: value for name, value in metadata.items() if name != "until"}
+    until = (f"until:{quoted(str(metadata['until']))}",) if len(others) < len(metadata) else ()
+    return (*until, f"metadata:{json_line(others)}") if others else until
 
 
 def names_text(mark: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from satchel.keep.finding import Explanation, Found, FoundPage
 
 _USUAL_KIND, _CHANGE = "entry", "file_change"
 USUAL_STATES = frozenset({"live", "active"})
-_BLANKS = (None, lists.NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-", "file:-")
+_BLANKS = (lists.NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-")
 _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
@@ -68,16 +68,15 @@ def result_line(result: Found, text: str) -> lists.Line:
     """Return the line of a result, with a text and the explanation of its score below."""
     explanation = result.explanation
     return lists.Line(
-        start=result.ref,
+        start=" ".join((result.ref, *kind_and_type(result))),
         cells=(
-            " ".join(kind_and_type(result)),
             lists.agent_cell(result.agent),
             None if result.run_id in {None, MAIN_RUN} else f"run:{value_text(result.run_id)}",
             None if result.task_id is None else f"task:{value_text(result.task_id)}",
             None if result.loop_id is None else f"loop:{value_text(result.loop_id)}",
-            None if result.file is None else place_text(result.file, result.line, result.last_line),
         ),
         own=(
+            *(() if result.file is None else (place_text(result.file, result.line, result.last_line),)),
             *(() if result.citation is None else citation_marks(result.citation)),
             *(() if result.status in USUAL_STATES else (result.status,)),
             *(("(next to a match)",) if result.by_surroundings else ()),

@@ -49,17 +49,8 @@ def dispute(work: Workplace, by: Corrector, decision: Decision, reason: Storable
 
 
 def _ask(work: Workplace, by: Corrector, to: int, text: str) -> str:
-    number = messages.post(
-        by.transaction,
-        by.project_id,
-        sender_id=by.agent,
-        to_id=to,
-        type="request",
-        priority="high",
-        text=text,
-        now=by.now,
-        retention=work.retention,
-    )
+    place = (by.transaction, by.project_id, text, by.now, work.retention)
+    number = messages.post(*place, sender=by.agent, to=to, type="request", priority="high")
     return Kind.MESSAGE.ref(number)
 
 

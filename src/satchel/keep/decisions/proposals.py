@@ -111,6 +111,7 @@ def accept_ref(ref: str, revision: int | None) -> str:
 
 _SAME_HOUR_MS = 3_600_000
 _WHOLE_CHARS = 1_000
+_SHORT_CHARS = 120  # of a longer value the answer shows the words that changed
 
 
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
@@ -195,7 +196,9 @@ def as_accepted(current: Decision, draft: Decision | None, new: Prepared) -> Pre
     rationale = None if draft.status == "deprecated" else draft.rationale
     prepared = as_prepared(replace(draft, metadata=_without_wish(draft), rationale=rationale), accepted)
     others = "" if is_end else other_fields(current, prepared)
-    change = str(current.value) if str(value) == str(current.value) else f"{current.value} -> {value}"
+    change = str(value)
+    if change != str(current.value) and len(str(current.value)) <= _SHORT_CHARS:
+        change = f"{current.value} -> {change}"
     change = f"{current.value} ended" if is_end else change + (f" with {others}" if others else "")
     by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
     return replace(

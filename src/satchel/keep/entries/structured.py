@@ -77,7 +77,7 @@ ISSUE_TYPES = (
     "architecture-concern",
 )
 
-_HIDDEN = "later attempts only see done=, attempted=, next_step="
+_HIDDEN = "later attempts are shown only done, attempted and next_step: give content as an object with these"
 
 _EXPECTED = {"text": "text", "flag": "true or false", "whole": "a whole number, 0 or more", "texts": "a list of texts"}
 

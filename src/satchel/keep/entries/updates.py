@@ -91,7 +91,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
             raise InvalidInput(f"the content of the {entry_type} is empty", "Give the text of the note")
     else:
         raise InvalidInput(
-            f"the content of a {entry_type} must be text, not {type(content).__name__}",
+            f"the content of a {entry_type} must be text",
             f"Only {', '.join(records.STRUCTURED_TYPES)} take an object",
         )
     check_size(text, limit)

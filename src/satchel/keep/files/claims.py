@@ -386,11 +386,11 @@ def _lease(row: Row) -> Lease:
 
 def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
-    mode = "" if claim.exclusive else ", shared,"
+    how = ("" if claim.exclusive else ", shared") + last_seen
     remaining, year = span_in_words(claim.expires_at - now), year_of(now)
     reason_text = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
-        f"{claim.agent}{wider}{mode}{last_seen} since {moment_text(claim.created_at, year)} "
+        f"{claim.agent}{wider}{how}{',' * bool(how)} since {moment_text(claim.created_at, year)} "
         f"until {moment_text(claim.expires_at, year)} UTC ({remaining} left){reason_text}"
     )
 

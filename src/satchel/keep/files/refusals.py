@@ -68,7 +68,7 @@ def _last_seen(transaction: Transaction, leases: Sequence[claims.Lease], now: in
     # when the sessions of claims were last heard of, in words
     numbers = {lease.session for lease in leases if lease.session is not None}
     rows = transaction.all(f"SELECT id, seen_at FROM sessions WHERE id IN {set_of(numbers)}") if numbers else []
-    return {number: f", last active {span_in_words(now - seen_at)} ago," for number, seen_at in rows}
+    return {number: f", last active {span_in_words(now - seen_at)} ago" for number, seen_at in rows}
 
 
 def _listed(names: Sequence[str]) -> str:

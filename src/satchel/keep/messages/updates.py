@@ -108,20 +108,23 @@ def insert(transaction: Transaction, project_id: int, draft: Draft, now: int, re
 def post(
     transaction: Transaction,
     project_id: int,
-    *,
-    sender_id: int | None,
-    to_id: int | None,
-    type: str,  # noqa: A002 -- the field's own name
-    priority: str,
     text: str,
     now: int,
     retention: Retention,
+    *,
+    sender: int | None,
+    to: int | None,
+    type: str = "warning",  # noqa: A002 -- the field's own name
+    priority: str = "medium",
+    answers: tuple[int, int] | None = None,
 ) -> int:
     """Send a message within a transaction and return its number; the text is storable.
 
-    Without a sender it is Satchel's own, without an addressee it is to all.
+    Without a sender it is Satchel's own, without an addressee it is to all. ``answers`` is the message that it answers
+    and the one that began that thread.
     """
-    draft = Draft(sender_id, to_id, MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1, text)
+    ranks = MESSAGE_TYPES.index(type) + 1, PRIORITIES.index(priority) + 1
+    draft = Draft(sender, to, *ranks, text, None, *(answers or (None, None)))
     return insert(transaction, project_id, draft, now, retention)
 
 

@@ -14,7 +14,6 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
     # the step that buildkit shows
-    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
@@ -29,19 +28,18 @@ _FORMS = (
     # a driver's error inside SQLAlchemy's
     ("sqlalchemy.exc.", rf"^(?:E +)?sqlalchemy\.exc\.\w+: \(({_NAME})\) ", r"\1: "),
     ("[SQL: ", r"^\[SQL: (?s:.){0,2000}?(?=^\(Background|^\[parameters|^$|\Z)|^\[parameters: .*$", ""),
-    ("LINE ", r"^ *LINE \d+: .*\n(?: *\^\n?)?", ""),
     # releases of Python
-    ("ImportError: No", r"\bImportError: (?=No module named)", "ModuleNotFoundError: "),
     ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
     # rustc: the types are in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
-    ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*|^ *(?:-->|:::) .*$", ""),
+    ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*", ""),
     # a compiler's and linter's notes
-    (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
     ("location:", r"^ *location: .*$", ""),
     ("  Stop.", r"\.  Stop\.$", ""),
+    # the properties of an object
+    ("\n}", r"^ {2}\w+: .*\n(?: {2}[\w\]}].*\n| {3,}.*\n){0,60}?\}$", ""),
     # pydantic's value
     ("input_value=", r", input_value=.{0,300}?, input_type=\w+", ""),
     # a list of files below a headline
@@ -61,10 +59,9 @@ _FORMS = (
     ("Error\t", r"^Error\t(\w{2,20})\t([^\t\n]{1,500}).*$", r"error \1: \2"),
     # who asked for a module is not what is missing
     ("annot find", r"(Cannot find (?:module|package) ['\"][^'\"\n]{1,300}['\"]) (?:imported )?from ['\"/].*$", r"\1"),
-    ("Require stack:", r"^Require stack:\n(?:- .*\n)*|^ *requireStack: \[(?:[^\]\n]*\n){0,40}?.*\].*$", ""),
-    ("\nresolve '", r"^resolve '.*\n(?:.+\n)*", ""),
     # linters that put the rule before the message, and Kotlin
-    (".py:", r"^\S{1,300}:\d+:\d+: ([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    (".py:", r"^(?:\S{1,300}:\d+:\d+: )?([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?=\S)", r"error \1: "),
+    ("--> ", r"^ *(?:-->|:::) \S+:\d+.*$", ""),
     ("e: ", r"^e: (?:file://)?\S{1,300}:\d+:\d+:? ", "error: "),
     # Maven, and servers by their addresses
     ("find artifact", r"^.*(Could not find artifact \S+?)(?::\d[\w.-]*)? (?:in|\().*$", r"error: \1"),
@@ -76,12 +73,9 @@ _FORMS = (
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
     # the command that npm starts, and curl's progress before its message
-    ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
     ("--:--", r"^.*--:--:-- +\d+", ""),
     # advice with a list below
-    ("Did you mean", r"^.*\bDid you mean (?:this|one of these)\?\n(?:(?: .*)?\n)*", ""),
     ("[recovered]", r" \[recovered\]", ""),
-    ("s locked to", r" \(locked to [^)\n]{1,40}\)", ""),
     ("which satisfies", r"^ *\.\.\. which satisfies .*$", ""),
     ("(from versions", r" \(from versions: [^)\n]*\)", ""),
     ("ndpoint", r"\b(endpoint|container|network) \S{1,200}(?: \([0-9a-f]{12,64}\))", r"\1"),
@@ -93,8 +87,10 @@ _FORMS = (
 VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
-    (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
+    (" line ", r" (?:at|in) \S{1,300}(?: on)? line \d+(?:, col(?:umn)? \d+)?[.:]?(?=\s|$)", ""),
     ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
+    ("", r"^[^\s:]{1,300}\.(?!so\b)\w{1,8}: (?=[^\n]*['\"`]|(?:\S+ ){5}\S)", ""),
+    ("", r" ?[(\[][^\s()\[\]:]{1,300}\.\w{1,8}(?::\d+){1,2}[)\]]", ""),
     (".o:", r"(?<!\S)[^\s:()]{1,300}\.o:(?:\([^()\n]{0,200}\):?|[^\s:]{1,300}:\d+:) ?", ""),
     (
         " in ",
@@ -115,21 +111,14 @@ VARIANTS = (
         r"\1",
     ),
     # relative packages need the folder
-    ("Can't resolve", r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'", r"\1"),
     # what not every release prints: a module's file, the system's words, quotes, the file that hit a limit
     ("cannot import", r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)", r"\1"),
     ("is required", r"(\d\.\d{1,3}) or (?:higher|newer|later|above|greater)(?= is required)", r"\1"),
     (" -> [Help 1]", r" -> \[Help 1\]", ""),
     ("cannot find -l", r"(cannot find -l[\w.+\-]{1,100}): No such file or directory", r"\1"),
     ("://", r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']", r"\1"),
-    *(
-        (code, pattern, r"\1")
-        for code in ("ENOSPC", "EMFILE", "ENFILE", "ENOMEM", "EDQUOT")
-        for pattern in (
-            rf"\b(watch|open|scandir|mkdir|write) \S{{1,300}}(?= {code}\b)",
-            rf"({code}\b[^,\n]{{0,80}}), \w{{3,10}}(?: ['\"`][^\n]{{0,500}})?",
-        )
-    ),
+    ("ENOSPC", r"\b(watch|open|scandir|mkdir|write) \S{1,300}(?= ENOSPC\b)", r"\1"),
+    ("ENOSPC", r"(ENOSPC\b[^,\n]{0,80}), \w{3,10}(?: ['\"`][^\n]{0,500})?", r"\1"),
     (": ", r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", r"\1"),
 )
 
@@ -140,24 +129,27 @@ _SECTIONS = ("--- stderr\n", " lines of output]\n")  # lines below which a wrapp
 
 # beginnings of lines that only report that something else failed
 _WRAPPERS = (
-    *("Execution failed for task", "A problem occurred", "Could not determine the dependencies", "exit code: "),
-    *("A failure occurred while executing", "Build failed with an exception", "Compilation error. See"),
-    *("Could not compile settings file", "Could not compile build file", "failed to run custom build command"),
-    *("process didn't exit success", "failed to push some refs", "subprocess-exited-with-error"),
-    *("metadata-generation-failed", "failed-wheel-build", "Encountered error while", "Lifecycle script"),
-    *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
-    *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
-    *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed", "ERR_PNPM_RECURSIVE_RUN"),
+    *("Execution failed for task", "Could not determine the dependencies", "Build failed "),
+    *("Could not compile settings file", "failed to run custom build command", "subprocess-exited-with-error"),
+    *("Test suite failed to run", "Failed to build", "The user requested ", "error during build"),
+    *("Error installing ", "A problem occurred", "A failure occurred while executing", "Compilation error. See"),
+    *("ERR_PNPM_RECURSIVE_RUN",),
 )
 
 _wrapping = lazy_regex(
-    r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|command failed$|\w{1,20} failed with \d{1,5} errors?:?$|Failed (?:tasks|targets|jobs|steps)\b"
+    r"Failed (?:tasks|targets|jobs|steps)\b"
     r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$"
     r"|.{0,60}\baborted (?:at|due to)\b"
-    r"|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
+    r"|To \S+$"
 )
+
+
+# a command's status, which says nothing if anything else is said
+_EXIT = (
+    r".{0,200}\b(?i:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?|returned(?: exit)? (?:code|status)|rc|FAIL code)"
+    r"[:=]? ?\d{1,3}(?:[).]{0,2}$| \(|.{0,80} pid=)"
+)
+_exit = lazy_regex(_EXIT)
 
 
 def rewritten(text: str, forms: Iterable[tuple[str, str, str]]) -> str:
@@ -182,10 +174,14 @@ def plain(text: str) -> str:
 
 
 def is_wrapping(line: str) -> bool:
-    bare = line.lstrip(" \t>│×●|+")
+    bare = line.lstrip(" \t>│×✖●|+").removeprefix("x ")
     if bare[:6].lower() in {"error:", "[error"}:
         bare = bare[6:].lstrip("]: ")
     return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None
+
+
+def is_exit(line: str) -> bool:
+    return _exit().match(line) is not None
 
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
@@ -270,7 +266,7 @@ _npm = lazy_regex(
 
 # log levels, and the prefixes of lower-case ones
 _LEVELS = (
-    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "PANIC", "FATAL"),
+    *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "ALERT", "PANIC", "FATAL"),
     "level=",
 )
 
@@ -305,7 +301,7 @@ def _logged() -> re.Pattern[str]:
         rf"|[IWEF]\d{{4}} {{1,2}}{clock} {{1,6}}\d{{1,7}} \S{{1,80}}\] "
         rf"|(?:time=\S{{1,40}} )?level=\w{{1,8}} msg="
         rf"|\[{stamp}: {level}/\w{{1,40}}\] (?:\w{{1,20}}: )?|{level} {{1,4}}\[[\w.]{{1,80}}\] "
-        rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?)?"
+        rf"|\[{level}\]\s{{1,4}}(?:\[[^\]\n]{{0,120}}\]\s?|\(\d{{1,7}}\) : )?"
         rf"|{stamp}\s{{1,4}}(?={level}?\s?\w{{0,40}}(?:Error|Exception|error)\b))"
     )
 
@@ -316,24 +312,11 @@ _quiet = lazy_regex(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 # beginnings of lines that report no error
 _BEGINS = (
-    *("(See ", "hint: ", "help: ", "note: run with", "note: some details", "note: Some details", "[notice] "),
-    *("error: aborting due to", "error: could not compile", "error: build failed", "error: failed to compile"),
-    *("error: Recipe ", "error: process didn't exit", "error: test failed, to rerun"),
-    *("error: Setup script exited with error: command", "error Command failed", "Error: A JNI error"),
-    *("Error: LinkageError", "Error was captured", "warning: build failed", "note: This error originates"),
-    *("note: This is an issue", "To learn more", "To reuse those", "For more information about this"),
-    *("Some errors have detailed", "collect2: ", "compilation terminated", "ninja: build stopped", "BUILD FAIL"),
-    *("FAILURE: Build failed", "Build FAILED", "* Try:", "* Get more help:", "* Where:", "> Run with --"),
-    *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
-    *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
-    *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
-    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register"),
-    *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
-    *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
-    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Thread ID: ", "```", "Require stack:"),
-    *("From ", "Auto-merging ", "? ", "Gem files will remain", "current directory: "),
-    *("requireStack: ", "Unable to find image", "Status: "),
+    *("help: ", "error: aborting due to", "Error: A JNI error", "Error: LinkageError"),
+    *("note: This error originates", "For more information about this", "FAILURE: Build failed", "See /"),
+    *("Re-run Maven", "To see the full stack trace", "test result: ", "✓ ", "✗ ", "[end of output]", "Node.js v"),
+    *("____", "│", "Stack trace", "The above exception was the direct cause", "rootdir: ", "Press any key"),
+    *("Aborted", "Require stack:", "From ", "? ", "Unable to find image", "nox > "),
 )
 
 # lines that report progress
@@ -355,44 +338,37 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     tails = (
         # closing lines of tools
         r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b"
-        r"|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
-        r"|.{0,200}\b(?:exiting now|due to previous errors)$"
-        r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|In \S{1,300} line \d+:$|!{4}"
-        r"|\[Pipeline\] |={4,200}(?!=*>)|[Ww]arning (?=\S)|Finished: "
-        r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
-        r"(?:error: )?exit status \d",
-        r"error: command '[^']*' failed with exit",
+        r"|(?!\S{1,80}Error: )" + _EXIT,
+        r".{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|!{4}"
+        r"|\[Pipeline\] |={4,200}(?!=*>)|Finished: "
+        r"|.{1,80}\.{3}Failed$|- hook id: |.{1,40} failed :\(",
         r"\s{0,8}= (?:help:|note: this )",
-        r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
-        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
-        r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]",
+        r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)",
+        r".{0,300}: [Ii]n function [`'‘].{0,300}:$",
+        r"\[ERROR\]\s*$",
         # summaries of tests and checks
-        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
-        r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
-        r"|\d{1,5} (?:problems?|actionable tasks?)\b"
-        r"|\s*\d+ (?:Warning|Error)\(s\)|✖ \d|Found \d+ errors? in|To \S+$",
+        r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$"
+        r"|\s{4}\w[\w:]*$|> \S+@\S+ \w"
+        r"|\s*\d+ (?:Warning|Error)\(s\)|To \S+$",
         # npm and node
-        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b|\s?ELIFECYCLE\b",
+        r"npm (?:WARN|warn|notice|http|info|verb|timing)\b",
         r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
         r"|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
-        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
-        r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
-        r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
+        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|node:\w{1,20}[/\w]{0,60}:\d+$",
         # frames and dumps
-        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
+        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}(?:> )?\d{1,6} ?[|│](?:\s|$)|\|\s{2,}"
         r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
-        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
-        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
-        r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
-        r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",
+        r"|[─━═╭╰│]{2,}",
+        r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)",
+        r"\s{0,8}#\d{1,3} {1,3}",
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
-        r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|(?:FAILED|ERROR) \S{1,200}\.py\b|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
-        r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
+        r"#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
+        r"|(?:FAILED|ERROR) \S{1,200}\.py\b|ok\s"
+        r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] ",
     )
     return re.compile(prompt), re.compile("|".join(tails))
 

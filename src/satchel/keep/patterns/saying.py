@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass, replace
-from satchel.keep.patterns.noise import is_noise, is_wrapping, unwrapped, without_advice
+from satchel.keep.patterns.noise import is_exit, is_noise, is_wrapping, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
 
 # generic words: a type made only of these does not distinguish errors
@@ -83,7 +83,8 @@ def read(text: str) -> OutputError:
             del block[end:]
     blocks = [(header, [line for line in block if line.strip()] or block[:1]) for header, block in blocks]
     relevant = [line for line in relevant if line.strip()]
-    headed = blocks[1:]
+    # a program that started another reports only its status
+    headed = [block for block in blocks[1:] if block[0] is None or not is_exit(block[0].string)] or blocks[1:]
     if not headed:
         rest = _shell().sub(
             lambda match: f"command not found: {match['name'] or match['named']}", "\n".join(_from_weak(relevant))
@@ -241,6 +242,7 @@ _denied = lazy_regex(
 _weak = lazy_regex(
     r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Can't|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
+    r"|\s{0,8}[×✖✘x] {1,4}[^\s\d]"
     r"|No [\w ]{1,40} (?:found|available|configured|specified|provided)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
@@ -271,7 +273,7 @@ def _header() -> re.Pattern[str]:
         r"|\[!\] |An error (?:has )?occurred: "
         r"|Module not found: |Unhandled \w{1,20}: "
         r"|(?:PHP )?Fatal error: {1,2}Uncaught |Unhandled [Ee]xception\. |\[(?=(?:[A-Z]\w{0,60})?(?:Error"
-        r"|Exception)\b)|[⠀-⣿] {1,2}|panic: (?=\w{0,40}Error)|✘ |× |> (?=\w{0,60}Error)){0,3}"
+        r"|Exception)\b)|[⠀-⣿] {0,2}|panic: (?=\w{0,40}Error)|✘ |× |> (?=\w{0,60}Error)){0,3}"
         r"(?:"
         rf"(?P<type>{exception})(?: \[(?P<coded>[A-Z_]{{3,60}})\])?(?::(?= |\S|$)|$|(?= \())\s?"
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"

@@ -85,7 +85,7 @@ def _ends_line(report: Wording, output: Wording) -> bool:
 def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
     headline = _tokens(f"{output.error_type} {output.message}")
     everything = _tokens(output.text) | headline
-    words, vague, numbers = _telling(report.text)
+    words, vague, numbers = _telling(_place().sub("", report.text))
     names = names_of(report.text)
     if not (words or names) or not headline.issuperset(names):
         return ()
@@ -154,6 +154,8 @@ def _is_in(word: str, tokens: frozenset[str]) -> bool:
 _word = lazy_regex(r"[^\W\d]\w*|\d[\w.]*\w|\d")
 # a file, or a path of at least two names
 _file = lazy_regex(r"(?<![\w/.@+-])(?:\.{0,2}/)?((?:[\w@+-]+/)+[\w.@+-]*\w|[\w-]+\.[a-z]{1,5})(?![\w/(])")
+# where a program found the error
+_place = lazy_regex(r"(?m)^\S{1,300}?:\d{1,6}(?::\d{1,6})?:? ")
 _quoted = lazy_regex(r"(?<!\w)['\"`]([^'\"`\n]{1,100})['\"`]")
 
 

@@ -126,7 +126,7 @@ def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
 
 
 def test_the_reviewer_learns_that_its_decision_was_changed(played: Played) -> None:
-    changed = f"Decision {KEY}, which reviewer had set, was changed (value, rationale)"
+    changed = f"Decision d1 {KEY}, which reviewer had set, was changed (value, rationale)"
     assert changed in played.answer("lists its messages")
 
 
