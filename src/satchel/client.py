@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
-    from satchel.keep.names import Agents
     from satchel.keep.packages.service import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.pins import Pins
@@ -117,7 +116,6 @@ class Satchel:
     corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
     pins: Pins = _service("satchel.keep.pins:Pins")
     runs: Runs = _service("satchel.keep.runs:Runs")
-    agents: Agents = _service("satchel.keep.names:Agents")
     finding: Finding = _service("satchel.keep.finding:Finding")
     items: Items = _service("satchel.keep.items:Items")
     documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)

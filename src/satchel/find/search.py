@@ -29,6 +29,9 @@ CANDIDATES = 2_000
 OF_ONE_TERM = 500
 """How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
+BEST = 300
+"""How many of them are scored at least where the index tells which contain most of the query without reading them."""
+
 MANY_TERMS = 24
 """The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
 terms times documents."""
@@ -148,8 +151,9 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    matches = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
-    is_bounded = len(matches) > most
+    index.scored = max(BEST, reach or 0)
+    matches, number = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
+    is_bounded = number > most
     if oldest and is_bounded:
         del matches[0]
     is_flat = not choosing and (len(terms) == 1 or query.condition is not None)
@@ -175,8 +179,9 @@ def rank(
         limits += _listing_notes(len(matched), None if is_listed_whole else bound, order)
         least_total = 0 if is_listed_whole else bound + 1
         del unscored[max(0, bound - len(matched)) :]
-    elif is_bounded or choosing:
-        limits.append(_ranking_note(choosing, most if is_bounded else None, oldest=oldest))
+    elif is_bounded or choosing or number > len(matches):
+        scored = len(matches) if number > len(matches) else None
+        limits.append(_ranking_note(choosing, most if is_bounded else None, scored, oldest=oldest))
     if not matched:
         if query.is_lookup and not query.names and len(terms) == 1 and not index.documents(terms[0], 1):
             (word,) = terms[0].words
@@ -310,12 +315,13 @@ def _listing_notes(scored: int, bound: int | None, order: str | None) -> list[st
     return notes if bound is None else [*notes, f"more match: the {which} {bound:,} are listed"]
 
 
-def _ranking_note(choosing: Sequence[Term], most: int | None, *, oldest: bool) -> str:
+def _ranking_note(choosing: Sequence[Term], most: int | None, scored: int | None, *, oldest: bool) -> str:
     words = [" ".join(term.words) for term in choosing[:_MAX_NAMED]]
     more = " and others" if len(choosing) > _MAX_NAMED else ""
     with_words = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
     items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
-    return f"only {items}{with_words} were ranked: a rarer word narrows it down"
+    best = "" if scored is None else f"the best {scored} of "
+    return f"only {best}{items}{with_words} were ranked: a rarer word narrows it down"
 
 
 def _demotions(

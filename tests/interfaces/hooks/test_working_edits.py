@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agents_here import register
 from interfaces.hooks.at_work import AtWork, denial, edit
 from interfaces.hooks.conftest import Hook, context
 from satchel import Satchel, open_satchel
@@ -222,7 +223,7 @@ class TestEdits:
         deep = tmp_path / "/".join(["folder-of-a-long-path"] * 10) / "project"
         (deep / ".git").mkdir(parents=True)
         with open_satchel(cwd=deep, environ={}) as other:
-            other.agents.register("ann")
+            register(other, "ann")
             fields = edit(deep / "a.py")
             hook("claude", "PreToolUse", session_id="deep", cwd=str(deep), tool_name="Edit", tool_use_id="d", **fields)
             assert other.files.claims().total == 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents_here import register
 from keep.files.claims_shown import MINUTE
 from satchel import RecentActivity, Satchel
 from satchel.keep.files import checking, claiming, service
@@ -39,7 +40,7 @@ def test_of_a_folder_the_files_are_told_that_others_changed(satchel: Satchel) ->
 
 
 def test_a_change_on_disk_that_nobody_recorded_is_told(satchel: Satchel, project: Path, clock: ManualClock) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     clock.advance(MINUTE)
     (project / "a.py").touch()
     os.utime(project / "a.py", ns=(clock.now * 1_000_000,) * 2)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents
 from keep.files.claims_shown import MINUTE, SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import moment_text
@@ -68,9 +69,9 @@ def test_one_refusal_and_nothing_is_claimed_or_registered(satchel: Satchel) -> N
         satchel.files.claim(["a", "b", "c"], agent="bob")
     assert held(satchel) == [("ann", "b")]
     assert replace(satchel.housekeeping.statistics(), size_bytes=0) == before
-    assert [agent.name for agent in satchel.agents.list()] == ["ann"]
+    assert [agent.name for agent in agents(satchel)] == ["ann"]
     satchel.files.claim(["a", "c"], agent="bob")
-    assert [agent.name for agent in satchel.agents.list()] == ["ann", "bob"]
+    assert [agent.name for agent in agents(satchel)] == ["ann", "bob"]
 
 
 @pytest.mark.parametrize("call", ["claim", "release"])

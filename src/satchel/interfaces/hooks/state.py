@@ -87,7 +87,6 @@ class Failing(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether to report it to the store."""
         return self.times >= max(1, self.told * _STEP)
 
 
@@ -239,7 +238,6 @@ def _line_of(one: Fault | Failing) -> bytes:
 
 
 def faults(since: float) -> list[Fault]:
-    """Return what went wrong after a time, the last first."""
     result = []
     with suppress(OSError):
         for line in _contents(state_folder() / _FAULTS).splitlines():

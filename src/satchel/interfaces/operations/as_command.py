@@ -23,7 +23,6 @@ from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import (
     AGENT,
     FULL,
-    Group,
     Operation,
     Parameter,
     Table,
@@ -53,18 +52,19 @@ _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
-def command_named(name: str, module: str) -> click.Command:
+def command_named(name: str, module: str, purpose: str) -> click.Command:
     """Return a command, or the group of all commands with this first word, declared in a module of operations."""
     declaring = importlib.import_module(f"satchel.interfaces.operations.{module}")
     declared = {one.command: one for one in declaring.OPERATIONS if one.command[:1] == (name,)}
     if (name,) in declared:
         return _command(declared[name,])
-    return _Group(name, declaring.GROUP, {words[1]: operation for words, operation in declared.items()})
+    return _Group(name, f"{purpose}.", {words[1]: operation for words, operation in declared.items()})
 
 
 class _Group(SuggestingGroup):
-    def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
-        super().__init__(name, help=help_text(group.help, group.examples))
+    def __init__(self, name: str, purpose: str, operations: Mapping[str, Operation]) -> None:
+        first, *_ = operations.values()
+        super().__init__(name, help=help_text(purpose, first.examples[:1]))
         self._operations = operations
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature

@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces import line
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import FULL, Group, Operation, Parameter
+from satchel.interfaces.operations.declaration import FULL, Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.keep.messages.records import MessagePage
 
 _TYPES = ("decision", "warning", "request", "info")
-
-GROUP = Group(
-    "Send messages between agents, list an agent's, and mark them read.",
-    (
-        'message send "The schema has changed, pull first" --to builder --priority high',
-        'message send "No, keep it until Friday" --reply-to m5',
-    ),
-)
 
 
 def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
@@ -133,7 +125,6 @@ OPERATIONS = (
                 "answer_minutes",
                 int,
                 about="How long you can wait for the answer; they see it",
-                help="How many minutes from now an answer is needed.",
                 option="--answer-within",
                 metavar="MINUTES",
             ),
@@ -206,12 +197,7 @@ OPERATIONS = (
         "and where they left off. Of those that are gone the last 8 hours are shown.",
         examples=("who", "who --all", "who --line"),
         parameters=(
-            Parameter(
-                "all",
-                bool,
-                about="Also those who left in the last 14 days",
-                help="All of the last 14 days, gone ones too.",
-            ),
+            Parameter("all", bool, about="Also those who left in the last 14 days"),
             Parameter(
                 "line",
                 bool,

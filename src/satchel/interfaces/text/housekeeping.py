@@ -198,7 +198,6 @@ def people_statistics_text(statistics: housekeeping.Statistics) -> str:
 
 
 def compact(satchel: Satchel, *, quiet: bool) -> Shrunk:
-    """Compact the store, with a progress bar."""
     from satchel.interfaces.cli.common import progress
 
     with progress("compacting", quiet=quiet):
@@ -218,7 +217,6 @@ def compacted_text(done: Shrunk) -> str:
 
 
 def forget_question(would: housekeeping.Forgotten) -> str:
-    """Return an item and the question whether to forget it."""
     return f"{_item(would)}\nRemove it permanently?"
 
 

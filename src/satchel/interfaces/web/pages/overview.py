@@ -46,7 +46,6 @@ def overview(request: PageRequest) -> Page:
         "store": _store(request, project),
         "changes": rows.changes_in_words(since.totals),
         "backups": request.projects.backups(project) if request.login.token is None else [],
-        "failing": sum(one.kind == "hook" for one in needs.items),
         "urgent": urgent,
         "rest": rest,
         "rest_names": rest_names,

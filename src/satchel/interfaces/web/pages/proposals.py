@@ -27,15 +27,8 @@ def proposals(request: PageRequest) -> Page:
             review = satchel.documents.review()
         except SatchelError as error:  # no documents, or none that git tracks
             problem = f"{error.problem}. {error.remedy or ''}".strip()
-    documents = () if review is None else review.proposals
     data = {"standing": standing, "shared": shared, "documents": review, "rules": rules}
-    context = {
-        **data,
-        "documents": documents,
-        "has_files": satchel is not None,
-        "problem": problem,
-        "total": len(shared) + len(documents) + len(rules),
-    }
+    context = data | {"texts": review.proposals if review else (), "has_files": satchel is not None, "problem": problem}
     return Page("Proposals", "proposals.html", context, data, "/memory")
 
 
