@@ -47,7 +47,6 @@ OPERATIONS = (
     Operation(
         tool="get_briefing",
         toolset="briefing",
-        title="Get your briefing",
         about="Call it first, and before each new attempt: the rules and decisions that bind you, where you left off, "
         "what was tried, what others learned and are doing, known fixes. Leaves out what you already got.",
         found_by="context from other agents start briefing what did the others do memory catch up resume",

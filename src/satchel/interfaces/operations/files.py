@@ -29,7 +29,6 @@ OPERATIONS = (
     Operation(
         tool="claim_files",
         toolset="files",
-        title="Claim files",
         about="Claim files before you edit them, all or none: others cannot claim them, and clients with Satchel's "
         "hooks stop their edits. Returns until when, who shares or changed them, notes, or who holds them. Claim again "
         "to renew.",
@@ -77,7 +76,6 @@ OPERATIONS = (
     Operation(
         tool="release_files",
         toolset="files",
-        title="Release files",
         about="End your claims and record what you did to the files (as f ids); returns who waits.",
         found_by="release unlock files done editing",
         idempotent=True,

@@ -81,7 +81,6 @@ OPERATIONS = (
     Operation(
         tool="send_message",
         toolset="messages",
-        title="Send a message",
         about="Tell or ask another agent, your user (human), or all. Says whether they are active.",
         found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
@@ -128,7 +127,6 @@ OPERATIONS = (
     Operation(
         tool="get_messages",
         toolset="messages",
-        title="Read messages",
         about="Messages to you or to all, newest first or by search. Shown in full they count as read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,
