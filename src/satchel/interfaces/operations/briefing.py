@@ -66,13 +66,7 @@ OPERATIONS = (
             ),
             Parameter("iteration", int, about="Number of the attempt; a new one resends everything"),
             Parameter("query", about="Your next step, which ranks the answer; others see it", option="QUERY..."),
-            Parameter(
-                "budget",
-                int,
-                about="Most tokens of the answer, default 4000",
-                help="What it may cost. Default: brief.budget.",
-                metavar="TOKENS",
-            ),
+            Parameter("budget", int, about="Most tokens of the answer, default 4000", metavar="TOKENS"),
             Parameter(
                 "window_used",
                 float,

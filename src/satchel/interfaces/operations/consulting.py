@@ -268,12 +268,7 @@ OPERATIONS = (
             Parameter(
                 "synthesis", help="The model that compares the answers of several.", metavar="MODEL", unlisted=True
             ),
-            Parameter(
-                "conversation",
-                about="Name; reuse it to continue",
-                help="The conversation. Default: default.",
-                metavar="NAME",
-            ),
+            Parameter("conversation", about="Name; reuse it to continue", metavar="NAME"),
             Parameter("context", list[str], about="Files and folders", option="--file", metavar="PATH"),
             Parameter("priority", list[str], about="Files to send first", metavar="PATH"),
             Parameter(

@@ -85,11 +85,7 @@ OPERATIONS = (
         parameters=(
             Parameter("paths", list[str], about="Default: all you hold here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
-            Parameter(
-                "description",
-                about="What you did; 'fixes e12' closes the bug or review_issue e12",
-                help="What was done: recorded as a change of each file among them that was edited.",
-            ),
+            Parameter("description", about="What you did; 'fixes e12' closes the bug or review_issue e12"),
             Parameter(
                 "descriptions",
                 Object,

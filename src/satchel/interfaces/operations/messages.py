@@ -64,12 +64,7 @@ _INBOX = (
         metavar="AGENT",
         passed_as="sender",
     ),
-    Parameter(
-        "thread",
-        about="Thread of this message, as m12",
-        help="The whole thread that this message belongs to.",
-        metavar="ID",
-    ),
+    Parameter("thread", about="Thread of this message, as m12", metavar="ID"),
     *parameters.CHANGES,
     parameters.AGENT,
 )
