@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from satchel.client import Satchel
-    from satchel.keep.housekeeping import Check
+    from satchel.store.upkeep import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
 _DEBTS = "hooks-owed"
@@ -251,7 +251,7 @@ def faults(since: float) -> list[Fault]:
 def check_hooks(now: float | None = None) -> Check:
     """Examine what hooks have recorded, as ``satchel doctor`` shows it."""
     from satchel.base.clock import span_in_words
-    from satchel.keep.housekeeping import Check
+    from satchel.store.upkeep import Check
 
     now = _now() if now is None else now
     paused = paused_folders()
