@@ -95,11 +95,9 @@ class Call(Generic[ServiceT]):
         self._notify("notifications/progress", params)
 
     def cancelled(self) -> bool:
-        """Return whether the call was cancelled."""
         return self._cancelled
 
     def check(self) -> None:
-        """Raise an error if the call was cancelled."""
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
