@@ -366,7 +366,7 @@ def constraints(context: BriefingContext) -> Source:
         may_be_critical=True,
         binds=True,
         load=loading(
-            "c.priority, c.text, a.name, c.created_at, c.unconfirmed, c.metadata",
+            "c.priority, c.text, a.name, c.created_at, c.unconfirmed, c.metadata, c.paths",
             f"constraints c LEFT JOIN agents a ON a.id = {author_of('c')}",
             _constraint,
         ),
@@ -375,11 +375,11 @@ def constraints(context: BriefingContext) -> Source:
 
 
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, priority, text, agent, created, unconfirmed, metadata = row
+    _number, _seq, priority, text, agent, created, unconfirmed, metadata, globs = row
     return new(
         group="rules",
         head=UNCONFIRMED if unconfirmed else "",
-        text=f"{text}{until_in(metadata)}",
+        text=f"{text}{until_in(metadata, globs)}",
         priority=priority,
         changed_at=created,
         is_persons=is_persons(agent),
@@ -404,7 +404,7 @@ def decisions(_context: BriefingContext) -> Source:
         binds=True,
         load=loading(
             f"c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at, c.metadata, "
-            f"{_IS_OF_TASK}",
+            f"c.paths, {_IS_OF_TASK}",
             "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
             _decision,
         ),
@@ -413,11 +413,11 @@ def decisions(_context: BriefingContext) -> Source:
 
 
 def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, key, status, text, value, rationale, agent, changed, metadata, is_of_task = row
+    _number, _seq, key, status, text, value, rationale, agent, changed, metadata, globs, is_of_task = row
     return new(
         group="decisions",
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
-        text=f"{value_text(value_of(text, value))}{until_in(metadata)}",
+        text=f"{value_text(value_of(text, value))}{until_in(metadata, globs)}",
         reason=rationale or "",
         priority=LOW if status == _DRAFT else MEDIUM,  # a draft stands behind what holds
         changed_at=changed,
