@@ -18,7 +18,7 @@ from satchel.find.documents import Document
 from satchel.find.index import index_of, mismatch_problems, scoped_index
 from satchel.find.index_postgres import joined, stems
 from satchel.find.kind import Kind
-from satchel.find.scopes import Scope, Term
+from satchel.find.scopes import Either, Scope, Term
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS
 from satchel.store.transaction import Transaction
@@ -111,7 +111,7 @@ def check(transaction: Transaction, living: dict[int, Document], chance: random.
         assert scoped_index(transaction, scope).documents(term, most) == newest
         for condition, choosing in ((None, ()), (None, (term,)), (term, ())):
             found = scoped_index(transaction, scope).matches([term], choosing, condition, most, newest=True)
-            assert {number: tuple(counts) for number, counts in found} == {
+            assert {number: tuple(counts) for number, counts in found.read} == {
                 number: (*divmod(length, 256), own, 0 if term.in_text else parts)
                 for number in newest
                 for length, own, parts in [expected[number]]
@@ -175,7 +175,9 @@ def test_the_newest_documents_come_from_the_newest_bucket_first(
             newest = [3 * size, size, size - 1][:most]
             assert scoped_index(transaction, Scope(1)).documents(Term(("cache",)), most) == newest
             oldest = scoped_index(transaction, Scope(1)).matches([Term(("cache",))], (), None, most, newest=False)
-            assert [number for number, _ in oldest] == sorted(newest := [size - 1, size, 3 * size][:most], reverse=True)
+            assert [number for number, _ in oldest.read] == sorted(
+                newest := [size - 1, size, 3 * size][:most], reverse=True
+            )
 
 
 def test_a_text_with_more_words_than_a_tsvector_holds_is_indexed(satchel: Satchel) -> None:
@@ -198,3 +200,29 @@ def test_a_search_reads_no_documents_of_another_project(satchel: Satchel, monkey
         numbers = [scoped_index(transaction, Scope(project)).documents(Term(("cache",)), 9) for project in (1, 11)]
         assert [len(one) for one in numbers] == [1, 1]
         assert numbers[0] != numbers[1]
+
+
+def test_of_many_candidates_those_with_most_of_the_words_are_scored(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_postgres, "_FEW", 0)
+    terms = [Term((word,)) for word in ("cache", "token", "parse", "lock")]
+    texts = (
+        "cache token parse lock",
+        "cache token parse",
+        "cache",
+        "cache parse and some more words",
+        "token",
+        "cache",
+    )
+    with satchel.workplace.engine.write() as transaction:
+        for item, text in enumerate(texts, 1):
+            document = replace(made(random.Random(item)), kind=Kind.ENTRY, item_id=item, run_id=None, text=text)
+            documents.add(transaction, document, counts=True)
+        index = scoped_index(transaction, Scope(1))
+        numbers = index.documents(Either(tuple(terms)), 9, newest=False)
+        index.counts(terms, 9)
+        index.scored = 3
+        found = index.matches(terms, terms[:1], None, 9, newest=True)
+    assert [numbers.index(document) for document, _ in found.read] == [3, 1, 0]
+    assert found.unread == {bytes((0, 1, 1, 0, *[0] * 6)): 2}

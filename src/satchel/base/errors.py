@@ -1,6 +1,6 @@
 """Every error Satchel raises on purpose, each with a stable code and a remedy."""
 
-# One table, `ERROR_KINDS`, says what a code means to each interface: the exit status of the command line and the HTTP
+# The kind of an error says what its code means to each interface: the exit status of the command line and the HTTP
 # status; MCP tools return the same code and text as an error result.
 
 from __future__ import annotations
@@ -22,35 +22,6 @@ class ErrorKind:
     meaning: str
 
 
-ERROR_KINDS: dict[str, ErrorKind] = {
-    kind.code: kind
-    for kind in (
-        ErrorKind("internal", 70, 500, "a fault in Satchel itself"),
-        ErrorKind("unconfirmed", 1, 409, "probably a mistake, and no person was there to ask; nothing was done"),
-        ErrorKind("invalid_input", 2, 400, "an argument is missing, unknown, malformed or out of range"),
-        ErrorKind("not_found", 3, 404, "the named run, item or file does not exist"),
-        ErrorKind("conflict", 4, 409, "the request contradicts what is stored, or is ambiguous"),
-        ErrorKind("refused", 5, 403, "a safety rule forbids it here"),
-        ErrorKind("read_only", 6, 403, "the store can be read but not written"),
-        ErrorKind("too_large", 7, 413, "the content is larger than the configured limit"),
-        ErrorKind("busy", 8, 503, "another process kept the store locked for longer than the wait"),
-        ErrorKind("store_damaged", 9, 500, "the store file is corrupt or truncated"),
-        ErrorKind("store_foreign", 10, 409, "the file is not a Satchel store"),
-        ErrorKind("store_newer", 11, 409, "the store needs a newer Satchel"),
-        ErrorKind("store_full", 12, 507, "the disk or quota is full"),
-        ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet"),
-        ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off"),
-        ErrorKind("incomplete", 15, 500, "done, except for the parts that the message names"),
-        ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline"),
-        ErrorKind("store_missing", 17, 410, "the store's file is missing or empty, although there was a store"),
-        ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error"),
-        ErrorKind("unreachable", 19, 502, "the server cannot be reached, or its answer was lost"),
-        ErrorKind("store_older", 20, 409, "the store was last opened before Satchel 0.2.0"),
-        ErrorKind("interrupted", 130, 499, "the caller cancelled the request"),
-    )
-}
-
-
 class SatchelError(Exception):
     """Base of all errors that Satchel raises on purpose.
 
@@ -59,28 +30,31 @@ class SatchelError(Exception):
         remedy: what would be right; becomes the second sentence of the text.
     """
 
-    code: ClassVar[str] = "internal"
+    kind: ClassVar[ErrorKind] = ErrorKind("internal", 70, 500, "a fault in Satchel itself")
+    code: ClassVar[str] = kind.code
+
+    def __init_subclass__(cls) -> None:
+        cls.code = cls.kind.code
+        ERRORS.setdefault(cls.code, cls)
 
     def __init__(self, problem: str, remedy: str | None = None) -> None:
         self.problem = problem
         self.remedy = remedy
         super().__init__(problem if remedy is None else f"{problem}. {remedy}")
 
-    @property
-    def kind(self) -> ErrorKind:
-        return ERROR_KINDS[self.code]
+
+ERRORS: dict[str, type[SatchelError]] = {SatchelError.code: SatchelError}
+"""The errors by code; of several with one code, the most general."""
 
 
 class InvalidInput(SatchelError):
     """An argument is missing, unknown, malformed or out of range; nothing was written."""
 
-    code = "invalid_input"
+    kind = ErrorKind("invalid_input", 2, 400, "an argument is missing, unknown, malformed or out of range")
 
 
 class NotFound(SatchelError):
-    """The named item does not exist."""
-
-    code = "not_found"
+    kind = ErrorKind("not_found", 3, 404, "the named run, item or file does not exist")
 
 
 class Unconfirmed(SatchelError):
@@ -90,7 +64,7 @@ class Unconfirmed(SatchelError):
         person: the name of the person who has to confirm it at the terminal, or None.
     """
 
-    code = "unconfirmed"
+    kind = ErrorKind("unconfirmed", 1, 409, "probably a mistake, and no person was there to ask; nothing was done")
 
     def __init__(self, problem: str, remedy: str | None = None, *, person: str | None = None) -> None:
         super().__init__(problem, remedy)
@@ -98,15 +72,11 @@ class Unconfirmed(SatchelError):
 
 
 class Conflict(SatchelError):
-    """The request contradicts what is stored, or leaves a choice open."""
-
-    code = "conflict"
+    kind = ErrorKind("conflict", 4, 409, "the request contradicts what is stored, or is ambiguous")
 
 
 class Refused(SatchelError):
-    """A safety rule forbids the request here."""
-
-    code = "refused"
+    kind = ErrorKind("refused", 5, 403, "a safety rule forbids it here")
 
 
 class NoProject(Refused):
@@ -126,21 +96,15 @@ class StoreCopied(Untrusted):
 
 
 class ReadOnly(SatchelError):
-    """The store was opened for reading, or its file cannot be written."""
-
-    code = "read_only"
+    kind = ErrorKind("read_only", 6, 403, "the store can be read but not written")
 
 
 class TooLarge(SatchelError):
-    """Content exceeds the configured limit."""
-
-    code = "too_large"
+    kind = ErrorKind("too_large", 7, 413, "the content is larger than the configured limit")
 
 
 class Unreachable(SatchelError):
-    """The server cannot be reached, or its answer was lost."""
-
-    code = "unreachable"
+    kind = ErrorKind("unreachable", 19, 502, "the server cannot be reached, or its answer was lost")
 
 
 class AnswerLost(Unreachable):
@@ -148,51 +112,45 @@ class AnswerLost(Unreachable):
 
 
 class Busy(SatchelError):
-    """Another process held the store's write lock for longer than the configured wait."""
-
-    code = "busy"
+    kind = ErrorKind("busy", 8, 503, "another process kept the store locked for longer than the wait")
 
 
 class StoreDamaged(SatchelError):
-    """The store file is corrupt or truncated."""
-
-    code = "store_damaged"
+    kind = ErrorKind("store_damaged", 9, 500, "the store file is corrupt or truncated")
 
 
 class StoreForeign(SatchelError):
     """The file exists but is not a Satchel store; it was left untouched."""
 
-    code = "store_foreign"
+    kind = ErrorKind("store_foreign", 10, 409, "the file is not a Satchel store")
 
 
 class StoreNewer(SatchelError):
     """The store was written by a Satchel newer than this one can serve; it was left untouched."""
 
-    code = "store_newer"
+    kind = ErrorKind("store_newer", 11, 409, "the store needs a newer Satchel")
 
 
 class StoreOlder(SatchelError):
     """The store, or a backup, is of a Satchel before 0.2.0, which this one cannot migrate; it was left untouched."""
 
-    code = "store_older"
+    kind = ErrorKind("store_older", 20, 409, "the store was last opened before Satchel 0.2.0")
 
 
 class StoreFull(SatchelError):
     """The disk is full; the transaction was rolled back."""
 
-    code = "store_full"
+    kind = ErrorKind("store_full", 12, 507, "the disk or quota is full")
 
 
 class IoError(SatchelError):
     """The disk, the file system or the operating system reported an error; the text says what became of a write."""
 
-    code = "io_error"
+    kind = ErrorKind("io_error", 18, 500, "the disk, the file system or the operating system reported an error")
 
 
 class Incomplete(SatchelError):
-    """The request succeeded except for the parts that the message names."""
-
-    code = "incomplete"
+    kind = ErrorKind("incomplete", 15, 500, "done, except for the parts that the message names")
 
 
 _SYSTEM_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ENOMEM, errno.ESTALE})
@@ -221,19 +179,17 @@ def system_error(error: OSError, action: str | None = None) -> IoError | None:
 class TimedOut(SatchelError):
     """A statement ran for longer than its deadline; its transaction was rolled back."""
 
-    code = "timed_out"
+    kind = ErrorKind("timed_out", 16, 504, "a statement ran for longer than its deadline")
 
 
 class StoreMissing(SatchelError):
     """The store's file is gone or empty, though there was a store; nothing was made in its place."""
 
-    code = "store_missing"
+    kind = ErrorKind("store_missing", 17, 410, "the store's file is missing or empty, although there was a store")
 
 
 class Unavailable(SatchelError):
-    """An optional part is not installed or not built yet."""
-
-    code = "unavailable"
+    kind = ErrorKind("unavailable", 13, 501, "an optional part is not installed or not built yet")
 
 
 class MissingExtra(Unavailable):
@@ -249,7 +205,7 @@ class AssistantFailed(SatchelError):
         retry_after: how long the provider asks to wait, in seconds; None when it does not say.
     """
 
-    code = "assistant_failed"
+    kind = ErrorKind("assistant_failed", 14, 502, "the provider of an assistant refused, failed or was cut off")
 
     def __init__(
         self,
@@ -269,8 +225,11 @@ class AssistantFailed(SatchelError):
 class Interrupted(SatchelError):
     """The caller cancelled the request; the transaction was rolled back."""
 
-    code = "interrupted"
+    kind = ErrorKind("interrupted", 130, 499, "the caller cancelled the request")
 
+
+ERROR_KINDS = {code: error.kind for code, error in ERRORS.items()}
+"""The meaning of each code."""
 
 _SHOWN_CHARS = 80
 

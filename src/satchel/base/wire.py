@@ -14,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from satchel.base import errors
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import ERRORS, InvalidInput, SatchelError
 from satchel.base.records import field_names
 
 VERSION = 8
@@ -97,17 +96,8 @@ def error_of(fields: Any) -> SatchelError:
     code = fields.get("code") if isinstance(fields, dict) else None
     if code is None:
         return SatchelError("the other side returned an unknown error")
-    kind = _errors_by_code().get(code, SatchelError)
+    kind = ERRORS.get(code, SatchelError)
     return kind(str(fields.get("problem")), fields.get("remedy"))
-
-
-@lru_cache(maxsize=1)
-def _errors_by_code() -> dict[str, type[SatchelError]]:
-    errors_by_code: dict[str, type[SatchelError]] = {}
-    for one in vars(errors).values():
-        if isinstance(one, type) and issubclass(one, SatchelError):
-            errors_by_code.setdefault(one.code, one)
-    return errors_by_code
 
 
 def _made(kind: Any, fields: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from satchel.find.documents import Document
     from satchel.find.scopes import Condition, Scope, Term
-    from satchel.find.scoring import Matched
+    from satchel.find.scoring import Matches
     from satchel.store.transaction import Row, Transaction
 
 
@@ -52,6 +52,9 @@ class Index(Protocol):
 class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
+    scored: int
+    """How many of the matches in a large scope are to be scored at least."""
+
     @property
     def population(self) -> int:
         """The number of candidates: the documents of the run if they are few, else of the project."""
@@ -64,12 +67,12 @@ class ScopedIndex(Protocol):
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
-    ) -> list[Matched]:
+    ) -> Matches:
         """Return documents that match and pass every filter, with term counts, the newest first.
 
         A match contains one of the terms, and one of ``choosing`` if any are given: a few rare ones that avoid reading
         the postings of common terms. It also meets the condition. If more than ``most`` match, the newest or oldest are
-        returned.
+        returned; of these an index may read only the :attr:`scored` that contain most of the terms.
         """
 
 

@@ -29,6 +29,9 @@ CANDIDATES = 2_000
 OF_ONE_TERM = 500
 """How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
+BEST = 300
+"""How many of them are scored at least where the index tells which contain most of the query without reading them."""
+
 MANY_TERMS = 24
 """The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
 terms times documents."""
@@ -148,8 +151,10 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    matches = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
-    is_bounded = len(matches) > most
+    index.scored = max(BEST, reach or 0)
+    result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
+    matches, unread = result.read, result.unread
+    is_bounded = len(matches) + unread.total() > most
     if oldest and is_bounded:
         del matches[0]
     is_flat = not choosing and (len(terms) == 1 or query.condition is not None)
@@ -160,7 +165,9 @@ def rank(
     matched = resolved.only_whole(matched, terms)
     judged_population = max(population, _FEW)
     if query.is_lookup and near_best and len(resolved.things) > 1:
-        matched = scoring.with_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
+        matched = scoring.with_most(
+            matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE, unread
+        )
     limits = [*resolved.missing]
     unscored: list[int] = []
     least_total = 0
@@ -175,15 +182,16 @@ def rank(
         limits += _listing_notes(len(matched), None if is_listed_whole else bound, order)
         least_total = 0 if is_listed_whole else bound + 1
         del unscored[max(0, bound - len(matched)) :]
-    elif is_bounded or choosing:
-        limits.append(_ranking_note(choosing, most if is_bounded else None, oldest=oldest))
+    elif is_bounded or choosing or unread:
+        scored = len(matches) if unread else None
+        limits.append(_ranking_note(choosing, most if is_bounded else None, scored, oldest=oldest))
     if not matched:
         if query.is_lookup and not query.names and len(terms) == 1 and not index.documents(terms[0], 1):
             (word,) = terms[0].words
             limits.append(exact.missing_note(transaction, word, (word,), index, nearest_in))
         return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
-    words = resolved.words(terms)
-    scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population, words)
+    words, weights = resolved.words(terms), [term.weight for term in terms]
+    scores, idf = scoring.term_scores(matched, weights, population, words, unread)
     totals = {document: sum(values) for document, values in scores.items()}
     evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
@@ -205,7 +213,7 @@ def rank(
         if near_best:
             flat = scores
             if judged_population > population:
-                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population, words)
+                flat, _ = scoring.term_scores(matched, weights, judged_population, words, unread)
             totals = scoring.near_best(totals, flat, evidence)
     by_meaning: Mapping[int, float] = {}
     if meaning is not None and query.text and len(totals) > 1:
@@ -310,12 +318,13 @@ def _listing_notes(scored: int, bound: int | None, order: str | None) -> list[st
     return notes if bound is None else [*notes, f"more match: the {which} {bound:,} are listed"]
 
 
-def _ranking_note(choosing: Sequence[Term], most: int | None, *, oldest: bool) -> str:
+def _ranking_note(choosing: Sequence[Term], most: int | None, scored: int | None, *, oldest: bool) -> str:
     words = [" ".join(term.words) for term in choosing[:_MAX_NAMED]]
     more = " and others" if len(choosing) > _MAX_NAMED else ""
     with_words = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
     items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
-    return f"only {items}{with_words} were ranked: a rarer word narrows it down"
+    best = "" if scored is None else f"the best {scored} of "
+    return f"only {best}{items}{with_words} were ranked: a rarer word narrows it down"
 
 
 def _demotions(

@@ -18,7 +18,7 @@ from room_browsing import Browser, Parsed, undo
 from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
-from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.http.exchange import SAFETY_HEADERS
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.logins import Logins

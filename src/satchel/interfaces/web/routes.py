@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.interfaces.http import events, logs
-from satchel.interfaces.http.failing import confined, internal, refusal_of
+from satchel.interfaces.http.exchange import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor

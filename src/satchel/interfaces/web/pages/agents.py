@@ -101,7 +101,7 @@ def agent(request: PageRequest) -> Page:
     one = next((session for session in where.team.sessions if session.uid == uid), None)
     if one is None:
         raise NotFound("this session is not there, or too old", "Open one from the list of agents")
-    name = one.agents[0] if one.agents else None
+    name = one.name
     attempts = reader.entries.read(types=["scratchpad"], author=name, run_id="*", limit=_ATTEMPTS) if name else None
     lists = [reader.messages.inbox(agent=name, sender=by, limit=_MESSAGES) for by in (None, name)] if name else []
     messages = sorted((one for some in lists for one in some.messages), key=lambda one: -one.created_at)
