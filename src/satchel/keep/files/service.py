@@ -28,7 +28,6 @@ from satchel.keep.files.records import (
     Claimed,
     CommitCheck,
     FileChange,
-    FileChangePage,
     FilesChecked,
     PendingClaim,
     Released,
@@ -123,7 +122,7 @@ class Files(Service):
             return ()
         return self._after_changes(transaction, project_id, actor, described)
 
-    def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
+    def changes(self, **filters: Unpack[ChangeFilters]) -> KeptPage[FileChange]:
         """List unexpired edits of all worktrees, newest first.
 
         Raises:
@@ -133,7 +132,7 @@ class Files(Service):
         from satchel.keep import lists
         from satchel.keep.files.kind import LISTING
 
-        return lists.find(self._workplace, LISTING, FileChangePage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
     def claim(
         self,
