@@ -68,7 +68,7 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return parameters.with_metadata(values) | dict.fromkeys(cleared)
+    return values | dict.fromkeys(cleared)
 
 
 GET = Operation(

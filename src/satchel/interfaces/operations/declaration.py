@@ -98,6 +98,11 @@ class Parameter(Declared):
         """Return whether it is a list, or an option that may be repeated."""
         return any(get_origin(kind) is list for kind in self._types())
 
+    @property
+    def takes_json(self) -> bool:
+        """Return whether people give it as JSON, a mapping also as ``key=value``."""
+        return dict in self._types()
+
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema for agents."""
         names = [_TYPE_NAMES[get_origin(kind) or kind] for kind in self._types()]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import SatchelError
 from satchel.interfaces import line
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import FULL, Operation, Parameter
@@ -26,15 +25,6 @@ def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, 
     if suggestion is None or not click.confirm(f"{error.problem}. Send it to {suggestion[1]}?", err=True):
         return None
     return values | {"to": suggestion[1]}
-
-
-def _prepare(values: dict[str, Any]) -> dict[str, Any]:
-    if "payload" not in values:
-        return values
-    try:
-        return values | {"payload": json.loads(values["payload"])}
-    except ValueError as error:
-        raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
 
 
 def _read(
@@ -132,7 +122,6 @@ OPERATIONS = (
         ),
         run=services.messages.send,
         writes=True,
-        prepare=_prepare,
         corrects=correct_addressee,
         text=text.messages.sent_text,
     ),

@@ -96,7 +96,7 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),
-            Parameter("path", about="A file, read again each time", metavar="FILE", facts="package"),
+            Parameter("path", about="A file of the project", metavar="FILE", facts="package"),
             Parameter(
                 "content",
                 about="The text, instead of path",
