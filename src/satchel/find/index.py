@@ -24,11 +24,8 @@ class Index(Protocol):
 
     def delete(self, number: int, project_id: int) -> None: ...
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:
-        """Return whether a text is indexed under a document's number, judged by its first words."""
-
-    def fingerprints(self) -> dict[int, int]:
-        """Return for every document a hash of all its index entries."""
+    def fingerprints(self, documents: Sequence[int] | None = None) -> dict[int, int]:
+        """Return for every document, or for these, a hash of all its index entries."""
 
     def fingerprint(self, document: Document) -> int:
         """Return the hash that a correctly indexed document has in :meth:`fingerprints`."""

@@ -18,7 +18,7 @@ from satchel.find.scopes import Condition, Either, Every, Scope, Term, expressio
 from satchel.find.scoring import K1, B, Matched, Matches
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Transaction, put_rows
+from satchel.store.transaction import Row, Transaction, put_rows, set_of
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -92,13 +92,10 @@ class PostgresIndex:
     def delete(self, number: int, project_id: int) -> None:
         self._transaction.run(f"DELETE {_OF_ONE}", {"project": project_id, "document": number})
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:
-        values = {"project": project_id, "document": number}
-        return self._transaction.one(f"SELECT length, words, parts {_OF_ONE}", values) == _entry(text)
-
-    def fingerprints(self) -> dict[int, int]:
+    def fingerprints(self, documents: Sequence[int] | None = None) -> dict[int, int]:
         entry = "concat_ws(' ', project_id, place, length, words, parts)"
-        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words")
+        some = "" if documents is None else f" WHERE document IN {set_of(documents)}"
+        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words{some}")
         return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
