@@ -163,8 +163,7 @@ class Working:
         paths = [place.path for place in moment.places_of(self._workplace, cwd, files)] if budget else []
         if not paths:
             return replace(NOTHING, why="no file of the project")
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             is_concerned = on_files.is_concerned(transaction, self._workplace, project.id, paths)
             is_due = hook_heartbeat_due(transaction, self._workplace, project.id)
         nothing = replace(NOTHING, why="nothing binds the file, and no error or review cites it")
@@ -327,8 +326,8 @@ class Working:
         from satchel.brief.working import commands
 
         def act(context: HookContext) -> HookAnswer:
-            asked = commands.succeed(context, cwd, command)
-            answer = self._with_known_error(context, command, output, has_succeeded=True).plus(context, asked, [])
+            question = commands.succeed(context, cwd, command)
+            answer = self._with_known_error(context, command, output, has_succeeded=True).plus(context, question, [])
             answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 
