@@ -18,7 +18,6 @@ from satchel.brief.working.hook_context import (
     ItemVersion,
     estimate,
 )
-from satchel.brief.working.triggers import may_state_rule
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import hook_heartbeat_due
@@ -213,7 +212,7 @@ class Working:
 
         about, why = self._about(text, is_over)
         rules: Sequence[str] = ()
-        if by_person and agent_id is None and self._config.hooks_prompt and may_state_rule(text):
+        if by_person and agent_id is None and self._config.hooks_prompt and prompts.may_state_rule(text):
             from satchel.brief.working import capture
 
             rules = list(capture.rules_in(text))
