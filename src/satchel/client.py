@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from satchel.keep.entries.service import Entries
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
-    from satchel.keep.housekeeping import Housekeeping
+    from satchel.keep.housekeeping.service import Housekeeping
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
@@ -177,7 +177,7 @@ class Satchel:
     @cached_property
     def housekeeping(self) -> Housekeeping:
         from satchel.consult.conversation_tables import EXAMINATIONS
-        from satchel.keep.housekeeping import Housekeeping
+        from satchel.keep.housekeeping.service import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)
 

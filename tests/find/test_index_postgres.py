@@ -110,9 +110,8 @@ def check(transaction: Transaction, living: dict[int, Document], chance: random.
         newest = sorted(expected, reverse=True)[:most]
         assert scoped_index(transaction, scope).documents(term, most) == newest
         for condition, choosing in ((None, ()), (None, (term,)), (term, ())):
-            found, number = scoped_index(transaction, scope).matches([term], choosing, condition, most, newest=True)
-            assert number == len(newest)
-            assert {number: tuple(counts) for number, counts in found} == {
+            found = scoped_index(transaction, scope).matches([term], choosing, condition, most, newest=True)
+            assert {number: tuple(counts) for number, counts in found.read} == {
                 number: (*divmod(length, 256), own, 0 if term.in_text else parts)
                 for number in newest
                 for length, own, parts in [expected[number]]
@@ -175,8 +174,10 @@ def test_the_newest_documents_come_from_the_newest_bucket_first(
         for most in (1, 2, 3):
             newest = [3 * size, size, size - 1][:most]
             assert scoped_index(transaction, Scope(1)).documents(Term(("cache",)), most) == newest
-            oldest, _ = scoped_index(transaction, Scope(1)).matches([Term(("cache",))], (), None, most, newest=False)
-            assert [number for number, _ in oldest] == sorted(newest := [size - 1, size, 3 * size][:most], reverse=True)
+            oldest = scoped_index(transaction, Scope(1)).matches([Term(("cache",))], (), None, most, newest=False)
+            assert [number for number, _ in oldest.read] == sorted(
+                newest := [size - 1, size, 3 * size][:most], reverse=True
+            )
 
 
 def test_a_text_with_more_words_than_a_tsvector_holds_is_indexed(satchel: Satchel) -> None:
@@ -222,6 +223,6 @@ def test_of_many_candidates_those_with_most_of_the_words_are_scored(
         numbers = index.documents(Either(tuple(terms)), 9, newest=False)
         index.counts(terms, 9)
         index.scored = 3
-        rows, number = index.matches(terms, terms[:1], None, 9, newest=True)
-    assert number == 5
-    assert [numbers.index(document) for document, _ in rows] == [3, 1, 0]
+        found = index.matches(terms, terms[:1], None, 9, newest=True)
+    assert [numbers.index(document) for document, _ in found.read] == [3, 1, 0]
+    assert found.unread == {bytes((0, 1, 1, 0, *[0] * 6)): 2}

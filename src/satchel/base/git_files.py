@@ -25,13 +25,8 @@ def read_head(top: str | None) -> tuple[str | None, str | None]:
     if folder is None:
         return None, None
     head = read_regular(folder / "HEAD")
-    if not head.startswith(b"ref:"):
-        return None, _commit(head)
-    ref = head.removeprefix(b"ref:").strip()
-    if not _is_ref(ref):
-        return None, None
-    commit = _commit_of(folder, ref)
-    return _branch_name(ref), commit
+    ref = _target(head)
+    return (None, _commit(head)) if ref is None else (_branch_name(ref), _commit_of(folder, ref))
 
 
 def top_of(folder: str | None) -> str | None:

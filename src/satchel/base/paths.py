@@ -23,33 +23,10 @@ _INIT_HINT = "Go into a git repository, run `satchel init` in the project's fold
 
 # Locks and shared memory of SQLite's WAL mode do not work across machines: https://sqlite.org/wal.html
 _NETWORK_FILESYSTEMS = frozenset(
-    [
-        "9p",
-        "afpfs",
-        "afs",
-        "ceph",
-        "cifs",
-        "coda",
-        "davfs",
-        "fuse.ceph",
-        "fuse.glusterfs",
-        "fuse.s3fs",
-        "fuse.sshfs",
-        "fuse.rclone",
-        "gfs",
-        "gfs2",
-        "gpfs",
-        "lustre",
-        "ncpfs",
-        "nfs",
-        "nfs4",
-        "ocfs2",
-        "orangefs",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "webdav",
-    ]
+    """
+    9p afpfs afs ceph cifs coda davfs fuse.ceph fuse.glusterfs fuse.s3fs fuse.sshfs fuse.rclone gfs gfs2 gpfs lustre
+    ncpfs nfs nfs4 ocfs2 orangefs smb2 smb3 smbfs webdav
+    """.split()
 )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from satchel.find.documents import Document
     from satchel.find.scopes import Condition, Scope, Term
-    from satchel.find.scoring import Matched
+    from satchel.find.scoring import Matches
     from satchel.store.transaction import Row, Transaction
 
 
@@ -67,12 +67,12 @@ class ScopedIndex(Protocol):
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
-    ) -> tuple[list[Matched], int]:
-        """Return documents that match and pass every filter, with term counts, the newest first; and their number.
+    ) -> Matches:
+        """Return documents that match and pass every filter, with term counts, the newest first.
 
         A match contains one of the terms, and one of ``choosing`` if any are given: a few rare ones that avoid reading
         the postings of common terms. It also meets the condition. If more than ``most`` match, the newest or oldest are
-        returned, and of these only the :attr:`scored` that contain most of the terms where reading all takes long.
+        returned; of these an index may read only the :attr:`scored` that contain most of the terms.
         """
 
 

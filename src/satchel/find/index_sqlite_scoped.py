@@ -14,7 +14,7 @@ from satchel.find import scopes
 from satchel.find.index_sqlite import connection_of, scope_tokens
 from satchel.find.kind import Kind
 from satchel.find.scopes import Condition, Scope, Term
-from satchel.find.scoring import Matched
+from satchel.find.scoring import Matched, Matches
 from satchel.store.transaction import Transaction, first_number
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
@@ -91,7 +91,7 @@ class ScopedSqliteIndex:
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
-    ) -> tuple[list[Matched], int]:
+    ) -> Matches:
         """Return documents that match and pass every filter; see :class:`satchel.find.index.ScopedIndex`.
 
         Reading forwards is 4 to 5 times as fast as reading the newest first.
@@ -125,7 +125,7 @@ class ScopedSqliteIndex:
         )
         if not newest:
             rows.reverse()
-        return rows, len(rows)
+        return Matches(rows)
 
 
 def _any(terms: Sequence[Term]) -> str:

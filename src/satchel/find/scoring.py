@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 
 # one pair for short notes and for code: pairs tuned for LoCoMo or CoSQA alone lose on the other
 K1 = 1.0
@@ -50,6 +50,14 @@ counts in the text and in the parts, up to 255."""
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """The documents that match a query, and of those that were not read how many have which report."""
+
+    read: list[Matched]
+    unread: Counter[bytes] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """The segment and the neighbours of a document, nearest first.
 
@@ -64,7 +72,11 @@ class Surroundings:
 
 
 def term_scores(
-    matched: Sequence[Matched], weights: Sequence[float], population: int, words: Mapping[int, int] | None = None
+    matched: Sequence[Matched],
+    weights: Sequence[float],
+    population: int,
+    words: Mapping[int, int] | None = None,
+    unread: Counter[bytes] | None = None,
 ) -> tuple[dict[int, list[float]], list[float]]:
     """Return the score of each term by document, and the idf of each term.
 
@@ -75,16 +87,17 @@ def term_scores(
     total_length = 0
     # many matches have the same length and counts, so each combination is scored once
     alike = Counter([counts for _, counts in matched])
-    for counts, times in alike.items():
+    every = alike + unread if unread else alike
+    for counts, times in every.items():
         total_length += times * ((counts[0] << 8) + counts[1])
         for term in range(size):
             if counts[2 * term + 2] or counts[2 * term + 3]:
                 frequencies[term] += times
-    population = max(population, len(matched))
+    population = max(population, every.total())
     idf = [math.log(1 + (population - n + 0.5) / (n + 0.5)) for n in frequencies]
     for form, word in (words or {}).items():
         idf[form] = min(idf[form], idf[word])
-    average = max(1.0, total_length / max(1, len(matched)))
+    average = max(1.0, total_length / max(1, every.total()))
     factors = [value * weight * (K1 + 1) for value, weight in zip(idf, weights, strict=True)]
     scored: dict[bytes, list[float]] = {}
     for counts in alike:
@@ -99,7 +112,12 @@ def term_scores(
 
 
 def with_most(
-    matched: Sequence[Matched], things: Sequence[Sequence[int]], names: int, population: int, least_share: float
+    matched: Sequence[Matched],
+    things: Sequence[Sequence[int]],
+    names: int,
+    population: int,
+    least_share: float,
+    unread: Counter[bytes] | None = None,
 ) -> list[Matched]:
     """Return the documents that contain at least a share of what the best one contains, by idf.
 
@@ -107,11 +125,12 @@ def with_most(
     contains one of those, the others are dropped.
     """
     alike = Counter([counts for _, counts in matched])
+    alike.update(unread or {})
     contained = {
         counts: [any(counts[2 * term + 2] or counts[2 * term + 3] for term in thing) for thing in things]
         for counts in alike
     }
-    population = max(population, len(matched))
+    population = max(population, alike.total())
     idf: list[float] = []
     for place in range(len(things)):
         number = sum(times for counts, times in alike.items() if contained[counts][place])

@@ -152,8 +152,9 @@ def rank(
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
     index.scored = max(BEST, reach or 0)
-    matches, number = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
-    is_bounded = number > most
+    result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
+    matches, unread = result.read, result.unread
+    is_bounded = len(matches) + unread.total() > most
     if oldest and is_bounded:
         del matches[0]
     is_flat = not choosing and (len(terms) == 1 or query.condition is not None)
@@ -164,7 +165,9 @@ def rank(
     matched = resolved.only_whole(matched, terms)
     judged_population = max(population, _FEW)
     if query.is_lookup and near_best and len(resolved.things) > 1:
-        matched = scoring.with_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
+        matched = scoring.with_most(
+            matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE, unread
+        )
     limits = [*resolved.missing]
     unscored: list[int] = []
     least_total = 0
@@ -179,16 +182,16 @@ def rank(
         limits += _listing_notes(len(matched), None if is_listed_whole else bound, order)
         least_total = 0 if is_listed_whole else bound + 1
         del unscored[max(0, bound - len(matched)) :]
-    elif is_bounded or choosing or number > len(matches):
-        scored = len(matches) if number > len(matches) else None
+    elif is_bounded or choosing or unread:
+        scored = len(matches) if unread else None
         limits.append(_ranking_note(choosing, most if is_bounded else None, scored, oldest=oldest))
     if not matched:
         if query.is_lookup and not query.names and len(terms) == 1 and not index.documents(terms[0], 1):
             (word,) = terms[0].words
             limits.append(exact.missing_note(transaction, word, (word,), index, nearest_in))
         return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
-    words = resolved.words(terms)
-    scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population, words)
+    words, weights = resolved.words(terms), [term.weight for term in terms]
+    scores, idf = scoring.term_scores(matched, weights, population, words, unread)
     totals = {document: sum(values) for document, values in scores.items()}
     evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
@@ -210,7 +213,7 @@ def rank(
         if near_best:
             flat = scores
             if judged_population > population:
-                flat, _ = scoring.term_scores(matched, [term.weight for term in terms], judged_population, words)
+                flat, _ = scoring.term_scores(matched, weights, judged_population, words, unread)
             totals = scoring.near_best(totals, flat, evidence)
     by_meaning: Mapping[int, float] = {}
     if meaning is not None and query.text and len(totals) > 1:

@@ -15,17 +15,7 @@ _ENDINGS = (
     *(".pem", ".key", ".ppk", ".p8", ".p12", ".pfx", ".pkcs12", ".jks", ".keystore", ".bks", ".agekey"),
     *(".kdb", ".kdbx", ".keychain", ".keychain-db", ".ovpn", ".env", ".tfstate", ".tfstate.backup", ".tfvars"),
 )
-_BEGINNINGS = (
-    ".env.",
-    ".env-",
-    ".env_",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "client_secret",
-    "service-account",
-)
+_BEGINNINGS = tuple(".env. .env- .env_ id_rsa id_dsa id_ecdsa id_ed25519 client_secret service-account".split())
 _FOLDERS = frozenset((".ssh", ".gnupg", ".kube", ".docker", ".aws", ".azure", ".oci", ".password-store"))
 _SAMPLES = ("example", "sample", "template")
 

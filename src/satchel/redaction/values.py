@@ -224,40 +224,12 @@ def is_plain_word(value: str) -> bool:
     return 6 <= len(value) <= 64 and value.replace("-", "").replace("_", "").isalpha()
 
 
-_NO_PASSWORD = (
-    *(
-        "pass",
-        "pwd",
-        "secret",
-        "token",
-        "user",
-        "name",
-        "login",
-        "auth",
-        "cred",
-        "field",
-        "input",
-        "label",
-        "keyword",
-        "wort",
-    ),
-    *(
-        "require",
-        "option",
-        "value",
-        "string",
-        "unicode",
-        "config",
-        "param",
-        "arg",
-        "file",
-        "prompt",
-        "hash",
-        "crypt",
-        "self",
-        "none",
-    ),
-    *("test", "wrong", "incorrect", "invalid", "exist", "bogus", "fake", "mock", "sample", "demo"),
+_NO_PASSWORD = tuple(
+    """
+    pass pwd secret token user name login auth cred field input label keyword wort require option value string
+    unicode config param arg file prompt hash crypt self none test wrong incorrect invalid exist bogus fake mock
+    sample demo
+    """.split()
 )
 
 

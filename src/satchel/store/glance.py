@@ -111,7 +111,7 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
             if is_above:  # it may serve the repositories below
                 raise NeedsFullOpen
             return folder
-        if os.path.lexists(f"{folder}/.satchel") and _is_listed(f"{folder}/.satchel/satchel.db"):
+        if os.path.lexists(f"{folder}/.satchel") and _listing(f"{folder}/.satchel/satchel.db") is not None:
             raise NeedsFullOpen  # the store is gone
         try:
             is_folder = stat.S_ISDIR(os.lstat(f"{folder}/.git").st_mode)
@@ -125,28 +125,25 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
     return None
 
 
-def _is_listed(file: str) -> bool:
+def _listing(file: str) -> tuple[Any, ...] | None:
     try:
-        listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
+        stores = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            return listed.execute(_LISTED, (file,)).fetchone() is not None
+            row: tuple[Any, ...] | None = stores.execute(_LISTED, (file,)).fetchone()
+            return row
         finally:
-            listed.close()
+            stores.close()
     except apsw.Error:
-        return False
+        return None
 
 
 def _listed_uid(root: str, file: str) -> bytes:
+    row = _listing(file)
+    if row is None:
+        raise NeedsFullOpen
+    uid, device, inode, complete, owner = row
+    me = os.geteuid()
     try:
-        listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            row = listed.execute(_LISTED, (file,)).fetchone()
-        finally:
-            listed.close()
-        if row is None:
-            raise NeedsFullOpen
-        uid, device, inode, complete, owner = row
-        me = os.geteuid()
         above, folder, file_status = os.lstat(root), os.lstat(f"{root}/.satchel"), os.lstat(file)
         is_usual = (
             (complete, owner) == (1, None)
@@ -157,7 +154,7 @@ def _listed_uid(root: str, file: str) -> bytes:
             and all(_is_usual(file + suffix) for suffix in ("-wal", "-shm", "-journal"))
             and os.access(file, os.W_OK)
         )
-    except (OSError, apsw.Error) as error:
+    except OSError as error:
         raise NeedsFullOpen from error
     if not is_usual:
         raise NeedsFullOpen

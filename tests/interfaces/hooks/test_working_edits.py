@@ -24,6 +24,8 @@ class TestEdits:
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
         (claim,) = store.files.claims().items
         assert (claim.path, claim.automatic) == ("a.py", True)
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert store.files.claims().items == (claim,)  # renewed a minute later at the earliest
 
     def test_an_edit_is_recorded(self, at_work: AtWork, store: Satchel, project: Path) -> None:
         (project / "a.py").write_text("x")

@@ -55,8 +55,6 @@ def test_of_what_is_renewed_or_claimed_by_a_hook_nothing_is_told(
     satchel.files.record("a.py", "modified", agent="ann")
     satchel.files.record("b.py", "modified", agent="ann")
     assert [one.file for one in server.files.claim(["a.py", "b.py"], agent="bob").lately] == ["b.py"]
-    server.files.release(agent="bob")
-    assert server.files.claim(["a.py"], automatic=True, agent="bob").lately == ()
 
 
 def test_it_says_how_long_it_waited_and_what_was_changed_meanwhile(

@@ -90,7 +90,6 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
         ({"wait_seconds": -1}, "wait_seconds -1 is out of range"),
         ({"wait_seconds": 46}, "wait_seconds 46 is out of range"),
         ({"wait_seconds": True}, "wait_seconds True is not a whole number"),
-        ({"automatic": 1}, "automatic 1 is neither true nor false"),
         ({"paths": "a"}, "paths is no list"),
         ({"paths": None}, "paths is no list"),
         ({"paths": {"a": 1}}, "paths is no list"),

@@ -17,7 +17,7 @@ from satchel.brief.briefing.sources import Gathered
 from satchel.brief.fields import name_text
 from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
-from satchel.keep.sessions.team import OtherAtWork
+from satchel.keep.sessions.team import TeamSession
 from satchel.store.transaction import grouped
 
 BIND, PERSONS = "Rules and decisions bind", " (* a person's)"
@@ -173,8 +173,8 @@ def _at_work(collected: Collected, now: int) -> list[str]:
     ]
 
 
-def _other_line(one: OtherAtWork, now: int) -> str:
-    who = " ".join(part for part in (one.agent or UNNAMED, f"(client {one.client})" if one.client else "") if part)
+def _other_line(one: TeamSession, now: int) -> str:
+    who = " ".join(part for part in (one.name or UNNAMED, f"(client {one.client})" if one.client else "") if part)
     more = one.claims_total - len(one.claims)
     reasons = grouped((claim.reason, claim.path) for claim in one.claims)
     paths_text = ", ".join(
@@ -193,7 +193,7 @@ def _other_line(one: OtherAtWork, now: int) -> str:
     return f"also at work: {who}, {', '.join(part for part in parts if part)}"
 
 
-def _state(one: OtherAtWork, now: int) -> str:
+def _state(one: TeamSession, now: int) -> str:
     if one.state.name in {"working", "ended"}:
         return f"seen {span_in_words(now - one.seen_at)} ago"
     reason = f": {quoted_line(one.state.reason)}" if one.state.reason else ""
