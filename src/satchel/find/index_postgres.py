@@ -132,9 +132,6 @@ _TEXTS = """
     WHERE project_id = :of_project AND document = ANY (ARRAY ({}))
 """
 
-_FEW = 1_000
-"""Ranges of documents up to this size are read whole, without the GIN index."""
-
 
 @dataclass(frozen=True, slots=True)
 class _IndexTerm:
@@ -182,16 +179,15 @@ class ScopedPostgresIndex:
         first_and_last = f"SELECT (SELECT min(id) FROM documents {of_run}), (SELECT max(id) FROM documents {of_run})"
         ends = transaction.ask(first_and_last, {"run": scope.run_id})
         self.population = scopes.population_of(transaction, scope) if population is None else population
-        first, last = ends.one() or (None, None)
-        self._ends = first or 1, last or 0
+        self._ends = ends.one() or (None, None)
         self._counts: dict[Term, int] = {}
         self.scored = 0
 
     @cached_property
     def _conditions(self) -> tuple[str, dict[str, object]]:
-        scope, (first, last) = self._scope, self._ends
-        values: dict[str, object] = {"of_first": first, "of_last": last, "of_project": scope.project_id}
-        run = scope.run_id
+        scope = self._scope
+        run, (first, last) = scope.run_id, self._ends
+        values: dict[str, object] = {"of_first": first or 1, "of_last": last or 0, "of_project": scope.project_id}
         place = "w.place & 65535" if run is None else "w.place"
         ranges = [(place_number(run, kind, number),) * 2 for kind, number in scope.types] or [
             (place_number(run, kind, 0), place_number(run, kind, MOST_TYPES - 1)) for kind in scope.kinds
@@ -292,15 +288,11 @@ class ScopedPostgresIndex:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
             conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
-        first, last = self._ends
         # a subquery hides its value from the planner: with known values it plans every time again
         ends = [f"(SELECT :of_first >> {BUCKET_BITS})", f"(SELECT :of_last >> {BUCKET_BITS})"]
         buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
         chosen = _contains("of_lexemes")
-        if last - first < _FEW:
-            buckets = "1, 1"
-            chosen = "w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last"
-        if last - first < _FEW or not is_exact:
+        if not is_exact:
             chosen += f" AND {holds}"
         # a bucket is read once those before it had too few documents
         sql = f"""
