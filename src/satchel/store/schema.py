@@ -213,7 +213,7 @@ _TURNS = (
 
 _PARTS = (
     # The stored contents that a turn's prompt is made of, in their order, n counting the runs of consecutive ids, and
-    # then its images and PDF. One that is gone makes the prompt unknown: the thread begins anew.
+    # then its images and PDF. One that is gone makes the prompt unknown: a new thread begins.
     """
     CREATE TABLE conversation_parts (
         turn_id BIGINT NOT NULL REFERENCES conversation_turns (id) ON DELETE CASCADE,
