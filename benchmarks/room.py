@@ -133,6 +133,7 @@ def run(bench: Bench) -> Section:
     with open_store(file) as satchel:
         bench.progress.say(f"building a store of {size:,} items of each kind")
         fill_one_run(satchel, size, lambda _: None)
+        satchel.messages.send("please look at this", to="human", agent="agent-0")  # with a document, as real ones
         fill(satchel, size, now)
     with open_store(file, clock=lambda: now) as satchel:
         room = satchel.room

@@ -58,7 +58,7 @@ def _pages() -> dict[str, str]:
         "the overview": "",
         "an item": "items/e5",
         "messages": "memory?kind=message",
-        "a thread": "items/m7",
+        "a thread": "items/m1",
         "proposals": "proposals",
         "the form of a decision": "new?kind=decision",
         "decisions": "memory?kind=decision",

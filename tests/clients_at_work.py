@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agents_here import register
 from satchel import Satchel
 from satchel.base import processes
 from satchel.base.processes import Process
@@ -71,6 +72,6 @@ class Clients:
         self._above[id(server)] = self._here
         assert server.workplace.caller is not None
         server.workplace.caller.set_client(name, "1")
-        server.agents.register("somebody")
+        register(server, "somebody")
         server.brief(budget=0)  # its session is made while its process is the one that is found
         return server

@@ -19,8 +19,8 @@ from satchel import Satchel, open_satchel
 from satchel.base.records import replace
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, Access
-from satchel.interfaces.http.app import make_app
 from satchel.interfaces.http.exchange import Exchange
+from satchel.interfaces.http.server import make_app
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents_here import register
 from satchel import Interrupted, InvalidInput, ReadOnly, Refused, Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.base.retention import Retention
@@ -63,7 +64,7 @@ def test_a_read_only_satchel_writes_nothing_and_makes_nothing(open_in: Callable[
     calls: list[Callable[[], object]] = [
         lambda: satchel.entries.write("discovery", "x"),
         satchel.runs.start,
-        lambda: satchel.agents.register("dev"),
+        lambda: register(satchel, "dev"),
         satchel.housekeeping.initialise,
     ]
     for call in calls:
@@ -138,7 +139,7 @@ def test_the_configuration_of_layers_claims_and_retention_reaches_the_rooms(
 def test_rooms_are_made_once(satchel: Satchel) -> None:
     assert satchel.entries is satchel.entries
     assert satchel.runs is satchel.runs
-    assert satchel.agents is satchel.agents
+    assert satchel.entries is satchel.entries
     assert satchel.housekeeping is satchel.housekeeping
 
 

@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     )
     from satchel.keep.finding import Found, FoundPage
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
-    from satchel.keep.names import Agent
     from satchel.keep.packages.records import Package, PackageContent, PackagePage
     from satchel.keep.patterns.records import ErrorPattern, Reported, SimilarError, Solution
     from satchel.keep.runs import Run
@@ -118,7 +117,6 @@ _HOMES = {
     ),
     "satchel.keep.finding": ("Found", "FoundPage"),
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
-    "satchel.keep.names": ("Agent",),
     "satchel.keep.packages.records": ("Package", "PackageContent", "PackagePage"),
     "satchel.keep.patterns.records": ("ErrorPattern", "Reported", "SimilarError", "Solution"),
     "satchel.keep.runs": ("Run",),
@@ -131,7 +129,6 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "KEEP",
-    "Agent",
     "AgentState",
     "AssistantFailed",
     "Briefed",

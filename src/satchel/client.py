@@ -45,11 +45,10 @@ if TYPE_CHECKING:
     from satchel.keep.entries.service import Entries
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
-    from satchel.keep.housekeeping import Housekeeping
+    from satchel.keep.housekeeping.service import Housekeeping
     from satchel.keep.items import Items
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
-    from satchel.keep.names import Agents
     from satchel.keep.packages.service import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.pins import Pins
@@ -117,7 +116,6 @@ class Satchel:
     corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
     pins: Pins = _service("satchel.keep.pins:Pins")
     runs: Runs = _service("satchel.keep.runs:Runs")
-    agents: Agents = _service("satchel.keep.names:Agents")
     finding: Finding = _service("satchel.keep.finding:Finding")
     items: Items = _service("satchel.keep.items:Items")
     documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)
@@ -179,7 +177,7 @@ class Satchel:
     @cached_property
     def housekeeping(self) -> Housekeeping:
         from satchel.consult.conversation_tables import EXAMINATIONS
-        from satchel.keep.housekeeping import Housekeeping
+        from satchel.keep.housekeeping.service import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)
 

@@ -21,7 +21,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import field_names
 from satchel.base.wire import error_fields, error_of, packed, unpacked
 from satchel.find.kind import Kind
-from satchel.keep.housekeeping import Cleared
+from satchel.keep.housekeeping.clearing import Cleared
 from tables import in_one_test
 
 _GOLDEN = Path(__file__).with_name("wire_shapes.json")

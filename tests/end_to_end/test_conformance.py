@@ -20,7 +20,7 @@ from satchel import open_satchel
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.http import mcp
-from satchel.interfaces.http.app import make_app
+from satchel.interfaces.http.server import make_app
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource
 from satchel.interfaces.mcp.protocol import Server

@@ -17,6 +17,8 @@ from tables import in_one_test
         ("alpha beta gamma", "alpha beta gamma delta", 0, 75),
         ("alpha beta gamma delta", "alpha beta gamma delta epsilon zeta eta theta", 100, 50),
         ("alpha beta gamma delta epsilon", "alpha beta gamma delta zeta", 80, 67),
+        ("alpha beta gamma delta eta", "alpha beta gamma delta one two three four five six seven eight nine", 0, 29),
+        ("alpha beta gamma delta eta", "alpha beta gamma delta one two three four five six seven", 80, 33),
         ("alpha beta", "alpha beta", 0, 0),
         ("alpha beta gamma delta", "epsilon zeta eta theta", 0, 0),
     ],

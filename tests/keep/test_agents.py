@@ -5,54 +5,42 @@ from pathlib import Path
 
 import pytest
 
+from agents_here import agents, register
 from satchel import InvalidInput, Satchel
 from satchel.base.text import fold
 from satchel.keep import names
 from tables import in_one_test
 
 
-def test_every_field_of_an_agent_comes_back(satchel: Satchel) -> None:
-    agent = satchel.agents.register("Planner", "tech_lead")
-    assert satchel.agents.list() == (agent,)
-    assert (agent.name, agent.role) == ("Planner", "tech_lead")
-
-
 def test_names_that_differ_in_case_are_one_agent(satchel: Satchel) -> None:
-    first = satchel.agents.register("Planner")
-    assert satchel.agents.register(" PLANNER ").id == first.id
+    first = register(satchel, "Planner")
+    assert register(satchel, " PLANNER ").id == first.id
     assert satchel.entries.write("discovery", "x", agent="planner").agent == "Planner"
-    assert [agent.name for agent in satchel.agents.list()] == ["Planner"]
+    assert [agent.name for agent in agents(satchel)] == ["Planner"]
 
 
 def test_names_that_look_the_same_are_one_agent(satchel: Satchel) -> None:
-    first = satchel.agents.register("René")
-    assert satchel.agents.register("Rene\u0301").id == first.id
-    assert satchel.agents.register("Ｒｅｎé").id == first.id
-    assert [agent.name for agent in satchel.agents.list()] == ["René"]
-
-
-def test_a_role_can_be_changed_and_is_kept_when_left_out(satchel: Satchel) -> None:
-    satchel.agents.register("dev", "developer")
-    assert satchel.agents.register("dev").role == "developer"
-    assert satchel.agents.register("dev", "my own word").role == "my own word"
-    assert satchel.agents.list()[0].role == "my own word"
+    first = register(satchel, "René")
+    assert register(satchel, "Rene\u0301").id == first.id
+    assert register(satchel, "Ｒｅｎé").id == first.id
+    assert [agent.name for agent in agents(satchel)] == ["René"]
 
 
 def test_writing_as_an_agent_records_it(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "x", agent="dev")
-    assert [(agent.name, agent.role) for agent in satchel.agents.list()] == [("dev", None)]
+    assert [agent.name for agent in agents(satchel)] == ["dev"]
 
 
 def test_agents_are_listed_in_the_order_they_first_acted(satchel: Satchel) -> None:
     for name in ("zoe", "adam", "Zoe"):
-        satchel.agents.register(name)
-    assert [agent.name for agent in satchel.agents.list()] == ["zoe", "adam"]
+        register(satchel, name)
+    assert [agent.name for agent in agents(satchel)] == ["zoe", "adam"]
 
 
 def test_without_any_agent_the_author_is_null(satchel: Satchel) -> None:
     assert satchel.entries.write("discovery", "x").agent is None
     assert satchel.entries.read().entries[0].agent is None
-    assert satchel.agents.list() == ()
+    assert agents(satchel) == ()
 
 
 def test_the_default_agent_acts_where_a_call_names_none(open_in: Callable[..., Satchel], project: Path) -> None:
@@ -69,10 +57,10 @@ def test_the_environment_names_the_default_agent(open_in: Callable[..., Satchel]
 @in_one_test("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
 def test_what_is_no_name_of_an_agent_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
-        satchel.agents.register(name)
+        register(satchel, name)
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.entries.write("discovery", "x", agent=name)
-    assert satchel.agents.list() == ()
+    assert agents(satchel) == ()
     assert satchel.entries.read().total == 0
 
 
@@ -109,7 +97,7 @@ LOOK_ALIKES = (
 def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.entries.write("discovery", "x", agent=name)
-    assert satchel.agents.list() == ()
+    assert agents(satchel) == ()
     assert satchel.entries.read().total == 0
 
 
@@ -130,7 +118,7 @@ def test_an_agent_named_like_a_person_is_marked_whoever_came_first(satchel: Satc
     assert fold(note.agent or "") == "ann (agent)"
     assert satchel.entries.read(author="ann").total == 2
     assert satchel.entries.read(author="ann (agent)").total == 2
-    assert len(satchel.agents.list()) == 2
+    assert len(agents(satchel)) == 2
     satchel.messages.send("for the person", to="ann", agent="ben")
     assert satchel.messages.inbox(agent=name).total == 0
 
@@ -159,8 +147,3 @@ def test_a_name_that_was_stored_before_stays_in_use(satchel: Satchel, monkeypatc
         satchel.entries.write("discovery", "x", agent="system")
     assert satchel.entries.write("discovery", "y", agent="system").agent == "system"
     assert satchel.entries.read(author="system").total == 2
-
-
-def test_a_role_that_is_no_name_is_refused(satchel: Satchel) -> None:
-    with pytest.raises(InvalidInput, match=r"^role is empty"):
-        satchel.agents.register("dev", " ")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agents_here import register
 from conftest import ManualClock
 from days_of_use import vouch_in
 from examples import examples
@@ -134,7 +135,7 @@ _WRITES: tuple[Callable[[Satchel, int], object], ...] = (
     lambda satchel, number: satchel.messages.send(f"message {number}", agent="ann"),
     lambda satchel, number: satchel.files.claim([f"{number % 4}.py"], agent="ann"),
     lambda satchel, number: satchel.files.release(agent="ann") if number % 2 else None,
-    lambda satchel, number: satchel.agents.register(f"agent {number}"),
+    lambda satchel, number: register(satchel, f"agent {number}"),
 )
 
 

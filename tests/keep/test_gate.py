@@ -14,6 +14,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from agents_here import agents
 from keep.moving.stores import export
 from satchel import Refused, Satchel, SatchelError, Unconfirmed, open_satchel
 from satchel.base import processes
@@ -182,7 +183,7 @@ def test_what_is_imported_of_persons_is_a_claim_and_makes_nobody_a_person(
         other.moving.import_file(export(source, tmp_path / "lines.jsonl"))
         (rule,) = other.constraints.find().items
         assert (rule.text, rule.agent) == ("sign every request", "ann (imported)")
-    assert [agent.name for agent in other.agents.list() if names.is_persons(agent.name)] == []
+    assert [agent.name for agent in agents(other) if names.is_persons(agent.name)] == []
     source.moving.import_file(export(other, tmp_path / "back.jsonl"))
     assert [rule.agent for rule in source.constraints.find().items] == [ANN]
 
@@ -195,7 +196,7 @@ def test_an_imported_line_renames_nobody(open_in: Open, project: Path, tmp_path:
     swapped = swapped.replace(f'"{ANN}"', '"builder"').replace('created_at":"20', 'created_at":"19')
     (tmp_path / "forged.jsonl").write_text(swapped)
     satchel.moving.import_file(tmp_path / "forged.jsonl")
-    assert {agent.name for agent in satchel.agents.list()} == {"builder", ANN, "bob (imported)"}
+    assert {agent.name for agent in agents(satchel)} == {"builder", ANN, "bob (imported)"}
 
 
 @pytest.mark.parametrize("key", ["API", "a-pi", "ap\u0456", "api_draft", "API_draft_draft"])
@@ -246,7 +247,7 @@ def test_an_imported_agent_named_like_a_person_is_marked_once(open_in: Open, pro
         with (tmp_path / "lines.jsonl").open("wb") as stream:
             source.moving.export(stream, kinds=kinds)
         assert not satchel.moving.import_file(tmp_path / "lines.jsonl").is_incomplete
-    assert {agent.name for agent in satchel.agents.list()} == {ANN, "ann (agent)", "bob (imported)"}
+    assert {agent.name for agent in agents(satchel)} == {ANN, "ann (agent)", "bob (imported)"}
 
 
 def test_of_shared_texts_only_the_persons_own_configuration_lets_them_in(

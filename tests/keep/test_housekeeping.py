@@ -9,7 +9,7 @@ import pytest
 from index_tables import lose_text
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NewEntry, NotFound, Satchel
-from satchel.keep.housekeeping import Check
+from satchel.store.upkeep import Check
 from tables import in_one_test
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agents_here import agents, register
 from satchel import InvalidInput, Satchel
 from satchel.base.vocabulary import LAYERS
 from satchel.keep import names
@@ -226,8 +227,8 @@ def test_before_the_first_write_the_layers_of_every_project_are_known(satchel: S
         find_layer(satchel, "dada", 0)
 
 
-def agents(satchel: Satchel) -> list[tuple[str, bool]]:
-    return [(agent.name, agent.has_acted) for agent in satchel.agents.list()]
+def acted(satchel: Satchel) -> list[tuple[str, bool]]:
+    return [(agent.name, agent.has_acted) for agent in agents(satchel)]
 
 
 def address(satchel: Satchel, name: str) -> tuple[int, str]:
@@ -240,13 +241,13 @@ def test_an_agent_that_was_only_addressed_has_not_acted(
 ) -> None:
     for satchel in (made, open_in(project)):
         address(satchel, "Reviewer")
-    assert agents(made) == [("Reviewer", False)]
+    assert acted(made) == [("Reviewer", False)]
 
 
 @pytest.mark.parametrize(
     "act",
     [
-        lambda satchel: satchel.agents.register("REVIEWER"),
+        lambda satchel: register(satchel, "REVIEWER"),
         lambda satchel: satchel.entries.write("discovery", "x", agent="reviewer"),
     ],
     ids=["registers", "writes"],
@@ -255,7 +256,7 @@ def test_it_has_acted_once_it_does_something(made: Satchel, act: Callable[[Satch
     address(made, "Reviewer")
     before = seq(made)
     act(made)
-    assert agents(made) == [("Reviewer", True)]
+    assert acted(made) == [("Reviewer", True)]
     with made.workplace.engine.read() as transaction:
         row = transaction.one("SELECT seq FROM agents")
     assert row is not None
@@ -263,10 +264,10 @@ def test_it_has_acted_once_it_does_something(made: Satchel, act: Callable[[Satch
 
 
 def test_an_agent_that_acted_has_acted_however_often_it_is_addressed(made: Satchel) -> None:
-    made.agents.register("Reviewer")
+    register(made, "Reviewer")
     before = seq(made)
     address(made, "reviewer")
-    assert agents(made) == [("Reviewer", True)]
+    assert acted(made) == [("Reviewer", True)]
     assert seq(made) == before
 
 
@@ -277,12 +278,12 @@ def test_an_agent_that_is_addressed_and_acts_in_one_transaction_has_acted(made: 
 
     with made.workplace.engine.write() as transaction:
         twice(transaction, False, True, False)
-    assert agents(made) == [("Reviewer", True)]
+    assert acted(made) == [("Reviewer", True)]
 
 
 def test_an_agent_is_the_same_whether_addressed_or_acting(made: Satchel) -> None:
     number, name = address(made, "Reviewer")
-    registered = made.agents.register("REVIEWER")
+    registered = register(made, "REVIEWER")
     assert (registered.id, registered.name) == (number, name)
     assert address(made, "reviewer") == (number, name)
 
@@ -293,7 +294,7 @@ def test_looking_for_an_agent_registers_nothing(made: Satchel) -> None:
         assert names.find_agent(transaction, 1, "REVIEWER") == number
         assert names.find_agent(transaction, 1, "nobody") == -1
         assert names.find_agent(transaction, 1, None) is None
-    assert agents(made) == [("Reviewer", False)]
+    assert acted(made) == [("Reviewer", False)]
 
 
 def ensure_file(satchel: Satchel, path: str, project: int = 1) -> int:

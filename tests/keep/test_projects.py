@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents_here import agents
 from satchel import Conflict, InvalidInput, NotFound, Satchel
 from satchel.base.vocabulary import CATEGORIES, LAYERS, TAGS
 from satchel.keep import projects
@@ -48,7 +49,7 @@ def test_reading_stays_in_the_project(pair: tuple[Satchel, Satchel]) -> None:
 def test_runs_agents_and_counts_stay_in_the_project(pair: tuple[Satchel, Satchel]) -> None:
     for satchel, title in zip(pair, ("alpha", "omega"), strict=True):
         assert [run.title for run in satchel.runs.list()] == [title]
-        assert len(satchel.agents.list()) == 1
+        assert len(agents(satchel)) == 1
         counted = satchel.housekeeping.statistics()
         assert (counted.total_entries, counted.runs, counted.agents, counted.other_projects) == (3, 1, 1, 1)
 
@@ -60,7 +61,7 @@ def test_a_project_that_nothing_was_written_for_is_read_as_empty(
     with projects.reading(third.workplace) as (_, none_yet):
         assert (none_yet.id, none_yet.name, none_yet.seq) == (0, "third", 0)
     assert third.runs.list().total == third.pins.list().total == third.room.needs().total == 0
-    assert third.agents.list() == ()
+    assert agents(third) == ()
     assert third.entries.load_state().discoveries == ()
     with pytest.raises(NotFound):
         third.patterns.outcome("x1", True)

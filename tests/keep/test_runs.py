@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents
 from satchel import Conflict, Entry, InvalidInput, NotFound, Satchel
 from tables import in_one_test
 
@@ -289,7 +290,7 @@ def test_reading_before_the_first_write_says_so_and_makes_nothing(satchel: Satch
     assert page.notes == ("nothing was written for this project yet",)
     assert satchel.runs.list().total == 0
     assert satchel.runs.get() is None
-    assert satchel.agents.list() == ()
+    assert agents(satchel) == ()
     assert satchel.housekeeping.statistics().project is None
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()

@@ -22,6 +22,6 @@ def test_what_is_settled_only_beside_the_files_is_refused_with_the_reason(
     environ = {**os.environ, "SATCHEL_URL": f"http://127.0.0.1:{server.port}", "SATCHEL_TOKEN": "person-token"}
     with (
         open_anywhere(cwd=here, environ=environ) as satchel,
-        pytest.raises(Refused, match="over a server only a draft, an unconfirmed rule or a strategy"),
+        pytest.raises(Refused, match="over a server only a draft or an unconfirmed rule"),
     ):
         operation.bound(satchel)(**arguments)

@@ -17,7 +17,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import IoError, StoreDamaged, StoreFull
 from satchel.keep.entries.records import NewEntry
 from satchel.keep.entries.service import Entries
-from satchel.keep.housekeeping import Housekeeping
+from satchel.keep.housekeeping.service import Housekeeping
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import SqliteEngine
 

@@ -12,7 +12,7 @@ import pytest
 from faults.disks import PowerDisk
 from satchel.base.clock import system_clock
 from satchel.keep.entries.service import Entries
-from satchel.keep.housekeeping import Housekeeping
+from satchel.keep.housekeeping.service import Housekeeping
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import SqliteEngine
 

@@ -21,10 +21,10 @@ def last_heard(work: Workplace, name: str) -> list[str]:
         sessions = answer(others_at_work(transaction, project.id, None, now, _MOST_SESSIONS, states.find))
     others: dict[str, str] = {}
     for one in sessions:
-        if one.agent is None or fold(one.agent) == fold(name) or one.state.name == "silent":
+        if one.name is None or fold(one.name) == fold(name) or one.state.name == "silent":
             continue
         # a name of several words is quoted, so that it cannot pass for a sentence
-        who = one.agent if " " not in one.agent else quoted_line(one.agent)
+        who = one.name if " " not in one.name else quoted_line(one.name)
         is_done = f" is done ({one.scratchpad.ref}) and" if one.scratchpad is not None and one.scratchpad.done else ""
-        others.setdefault(one.agent, f"{who}{is_done} was last heard of {span_in_words(now - one.seen_at)} ago")
+        others.setdefault(one.name, f"{who}{is_done} was last heard of {span_in_words(now - one.seen_at)} ago")
     return list(others.values())[:_MOST_NAMED]

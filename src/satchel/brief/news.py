@@ -50,9 +50,9 @@ class News(NamedTuple):
     is_counted: bool = False
 
     def is_of(self, refs: Collection[str]) -> bool:
-        """Return whether it is about a rule or decision with one of some short ids."""
-        kind = KIND_OF.get(self.items[0][0])
-        return kind in _COUNTED and kind.ref(self.items[0][1]) in refs
+        """Return whether it is only about items with some short ids."""
+        first, kind = self.items[0][0], KIND_OF.get(self.items[0][0])
+        return kind is not None and all(kind.ref(number) in refs for one, number, _ in self.items if one == first)
 
 
 class _Item(NamedTuple):

@@ -80,7 +80,6 @@ def counted(satchel: Satchel) -> AtWork:
 
 
 def show(counts: AtWork) -> None:
-    """Print the line for people, if no one is at work nothing."""
     import click
 
     line = line_text(counts)

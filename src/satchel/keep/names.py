@@ -7,76 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold, nameable
 from satchel.base.vocabulary import AGENT_MARK, HUMAN, IMPORTED_MARK, LAYERS
-from satchel.keep import projects
 from satchel.keep.presence import find_agent_row
-from satchel.keep.projects import Service, Workplace
+from satchel.keep.projects import Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.standing import PERSON_VARIABLE
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Row, Transaction, add_item, update_row
+from satchel.store.transaction import Transaction, add_item, update_row
 
 _MAX_AUTHORS = 10  # maximum number of agents listed for an unknown name
-
-
-@dataclass(frozen=True, slots=True)
-class Agent:
-    """An agent or person. Names that differ only in letter case are the same.
-
-    Attributes:
-        role: its kind of work, or None.
-        created_at: when it was first named, in milliseconds UTC.
-        has_acted: False if it has only received messages.
-    """
-
-    id: int
-    name: str
-    role: str | None
-    created_at: int
-    has_acted: bool
-
-
-class Agents(Service):
-    """The agents of a project."""
-
-    def register(self, name: str, role: str | None = None) -> Agent:
-        """Register an agent, or set its role; an agent's first write registers it too.
-
-        Args:
-            name: at most 200 characters; letter case, width and style are ignored.
-            role: such as developer or qa_expert, or any other word; None keeps the current role.
-
-        Raises:
-            InvalidInput: the name or role is invalid.
-            Refused: it is a person's name, and the caller is not a person.
-        """
-        name = _check_speaker(self._workplace, name)
-        role = None if role is None else check_identifier(role, "role")
-        with projects.writing(self._workplace) as (transaction, project, now):
-            agent, _ = ensure_agent(transaction, project.id, name, now)
-            if role is not None:
-                transaction.run(
-                    "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
-                    {"role": role, "id": agent, "seq": transaction.next_seq(project.id)},
-                )
-            [row] = transaction.all(f"{_AGENT} WHERE id = :id", {"id": agent})
-        return _agent(row)
-
-    def list(self) -> tuple[Agent, ...]:
-        """Return the project's agents, in the order they were first named."""
-        with projects.reading(self._workplace) as (transaction, project):
-            rows = transaction.all(f"{_AGENT} WHERE project_id = :project ORDER BY id", {"project": project.id})
-        return tuple(map(_agent, rows))
-
-
-_AGENT = "SELECT id, name, role, created_at, has_acted FROM agents"
-
-
-def _agent(row: Row) -> Agent:
-    number, name, role, created, has_acted = row
-    return Agent(number, name, role, created, bool(has_acted))
 
 
 def ensure_agent(

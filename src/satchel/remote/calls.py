@@ -41,7 +41,7 @@ RECORD = "hooks.record"
 """What a hook calls once its text has reached the client."""
 
 NOTHING: Any = object()
-"""Stands for a missing notice or receipt."""
+"""Marks a missing notice or receipt."""
 
 SECONDS = 75.0
 """So long a call waits for its answer: waiting for a claim may take 45 s."""
@@ -237,7 +237,7 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         raise _unknown(f"{lost}; then what answered was no Satchel server: {status}")
     raise Unreachable(
         f"what answered is no Satchel server: {status}",
-        "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
+        "Check that SATCHEL_URL or server.url names the server itself, and look at any proxy in front of it",
     )
 
 

@@ -229,8 +229,8 @@ def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
         kind = plain(response.headers.get("Content-Type", "") or "no type")[:80]
         raise Unreachable(
             f"what answered is no Satchel server: status {response.status}, {kind}",
-            "Your token was not sent. See that SATCHEL_URL or server.url names the server itself, and what stands in "
-            "front of it",
+            "Your token was not sent. Check that SATCHEL_URL or server.url names the server itself, and look at any "
+            "proxy in front of it",
         )
     if fields["proof"] != proof(key, host, nonce):
         raise Unreachable(

@@ -208,7 +208,7 @@ def checked_token(text: str, source: str) -> str:
     token = text.strip()
     if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
-            f"what stands in {source} is no token",
+            f"the text in {source} is no token",
             "A token is one word of letters, digits and signs, as `satchel token new` shows it once",
         )
     return token

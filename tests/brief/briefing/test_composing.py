@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from briefing_parts import KIND_OF, NOW, candidate, collected, words
@@ -317,6 +317,9 @@ class TestCriticalRules:
         st.lists(st.integers(0, 4_000), min_size=1, max_size=9),
         st.sampled_from([words, letters]),
         st.sampled_from([{}, {"status": STUCK}, {"notes": [LONG], "claims": [("a" * 90, None)]}]),
+    )
+    @example(
+        [(20, 15), (53, 45), (68, 60), *[(88, 80)] * 5, (136, 80), (143, 135), (71, 65), (91, 85)], [0], letters, {}
     )
     def test_a_larger_budget_never_names_fewer_and_all_whose_titles_fit(
         self, some: list[tuple[int, int]], budgets: list[int], count: Any, frame: dict[str, Any]

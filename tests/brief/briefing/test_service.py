@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agents_here import agents
 from held_stores import held_by_another
 from satchel import InvalidInput, NotFound, Satchel, TooLarge
 from satchel.base.errors import Busy, ReadOnly, StoreFull
@@ -247,7 +248,7 @@ class TestWhatIsDelivered:
 
     def test_a_preview_is_no_delivery(self, ruled: Satchel) -> None:
         assert not ruled.brief(dry_run=True, agent="new").is_recorded
-        assert ruled.agents.list() == ()
+        assert agents(ruled) == ()
         assert refs(ruled.brief()) == EVERYTHING
 
     def test_one_of_a_store_opened_for_reading_is_none(self, open_in: Callable[..., Satchel], ruled: Satchel) -> None:

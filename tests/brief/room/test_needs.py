@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents_here import register
 from brief.room.conftest import needs, only, verdict, write_pad
 from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
@@ -295,7 +296,7 @@ def test_of_many_messages_the_newest_200_are_counted(satchel: Satchel) -> None:
 def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel], project: Path) -> None:
     one, other = (open_in(project, project=name) for name in ("one", "other"))
     for satchel in (one, other):
-        satchel.agents.register("human:ann")
+        register(satchel, "human:ann")
     one.messages.send("which port?", to="human", agent="dev")
     one.decisions.set("port", 80, status="draft", agent="dev")
     verdict(one, "T1", passed=False)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agents_here import register
 from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
@@ -94,7 +95,7 @@ Deliveries = st.lists(
 def test_the_sum_over_days_is_that_of_what_was_recorded(
     satchel: Satchel, clock: ManualClock, some: list[tuple[int, str, int, int]]
 ) -> None:
-    agents = [satchel.agents.register(f"agent-{number}").id for number in range(12)]
+    agents = [register(satchel, f"agent-{number}").id for number in range(12)]
     with satchel.workplace.engine.write() as transaction:
         transaction.run("DELETE FROM delivery_days")
         transaction.run("DELETE FROM events")

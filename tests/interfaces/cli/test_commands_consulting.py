@@ -442,7 +442,7 @@ def test_an_answer_that_does_not_match_its_schema_is_printed_and_fails(
     assert "does not match the schema: it is not JSON" in err
     (folder / "schema.json").write_text("{")
     code, _, err = cli(*CONSULT, "--schema", "schema.json")
-    assert (code, "the file of --schema is not JSON" in err) == (2, True)
+    assert (code, "--schema is no JSON" in err) == (2, True)
 
 
 def test_a_model_without_web_search_refuses_it(cli: Cli, provider: Parrot) -> None:

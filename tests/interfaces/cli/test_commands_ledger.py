@@ -425,7 +425,7 @@ def test_metadata_is_given_as_a_pair_or_an_object_and_filtered_by(cli: Cli) -> N
     assert "risk=3" in cli("decisions", "--metadata", "risk=3")[1]
     assert "owner=core" in cli("rule", "list", "--metadata", "owner")[1]
     assert "0 of 0" in cli("rule", "list", "--metadata", "owner=ann")[2]
-    assert "has no value" in cli("decide", "cache", "--metadata", "risk")[2]
+    assert "Give key=value" in cli("decide", "cache", "--metadata", "risk")[2]
     assert "is no JSON" in cli("decide", "cache", "--metadata", "{risk}")[2]
     assert cli("decide", "cache", "--clear", "metadata")[0] == 0
     assert "risk" not in cli("decisions")[1]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from interfaces.hooks.conftest import RULE, Hook, context
+from keep.files.claims_shown import claim_automatically
 from satchel import Satchel
 from satchel.base import folders
 from satchel.interfaces.hooks import command, events, state
@@ -81,7 +82,7 @@ class TestWhatItAnswers:
         hook("claude", "SessionStart", source="startup")
         (session,) = filled.sessions.team().sessions
         inside = open_in(project, environ={"SATCHEL_SESSION": session.uid})
-        inside.files.claim(["a.py"], automatic=True)
+        claim_automatically(inside, "a.py")
         inside.files.claim(["b.py"])
         assert hook("claude", "SessionEnd", reason="other") is None
         assert [claim.path for claim in filled.files.claims().items] == ["b.py"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agents_here import register
 from interfaces.hooks.at_work import AtWork, denial, edit
 from interfaces.hooks.conftest import Hook, context
 from satchel import Satchel, open_satchel
@@ -23,6 +24,8 @@ class TestEdits:
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
         (claim,) = store.files.claims().items
         assert (claim.path, claim.automatic) == ("a.py", True)
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        assert store.files.claims().items == (claim,)  # renewed a minute later at the earliest
 
     def test_an_edit_is_recorded(self, at_work: AtWork, store: Satchel, project: Path) -> None:
         (project / "a.py").write_text("x")
@@ -222,7 +225,7 @@ class TestEdits:
         deep = tmp_path / "/".join(["folder-of-a-long-path"] * 10) / "project"
         (deep / ".git").mkdir(parents=True)
         with open_satchel(cwd=deep, environ={}) as other:
-            other.agents.register("ann")
+            register(other, "ann")
             fields = edit(deep / "a.py")
             hook("claude", "PreToolUse", session_id="deep", cwd=str(deep), tool_name="Edit", tool_use_id="d", **fields)
             assert other.files.claims().total == 1

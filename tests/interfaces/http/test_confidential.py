@@ -9,7 +9,7 @@ import pytest
 
 from http_serving import FixedTokens, served
 from satchel.base import wire
-from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.http.exchange import SAFETY_HEADERS
 from satchel.interfaces.http.stores import without_places
 from satchel.remote.calls import CONTENT_TYPE
 from server_process import made_store

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import over_server
 from satchel import Satchel
 from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from satchel.keep.sessions.caller import SERVER, Caller
 from tool_asking import Asker
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 EVERY = ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "y1", "s1"]
 
@@ -175,6 +182,27 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
     assert "also in this answer: e2" in about
     assert "there is no decision 'session'" in ask.refused("get_items", ids=["decision:session"])
     assert "note: the project has no 'decision:x'" in ask.text("get_items", ids=["d1", "decision:x"])
+
+
+@pytest.mark.skipif(over_server.is_asked_for, reason="a server makes the notice before the answer is text")
+def test_a_notice_repeats_nothing_that_the_answer_shows(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    reader = Asker(open_in(project, environ={"SATCHEL_AGENT": "ben"}, caller=Caller(SERVER, {})))
+    other = open_in(project, environ={"SATCHEL_AGENT": "ann"})
+    other.decisions.set("vat", 19, paths=["src/**"])
+    reader.text("get_briefing")
+    reader.text("claim_files", paths=["src/a.py"])
+    clock.advance(60_000)
+    other.decisions.set("vat", 20)
+    other.entries.write("discovery", "keys rotate", file="src/a.py")
+    shown = reader.text("get_items", ids=["file:src/a.py"])
+    assert (shown.count("keys rotate"), "notice:" in shown) == (1, False)
+    # a search may cut what binds
+    other.decisions.set("vat", 21)
+    other.entries.write("discovery", "keys rotate daily", file="src/a.py")
+    found = reader.text("search", file="src/a.py")
+    assert (found.count("keys rotate daily"), "notice: d1 vat is now 21, set by ann" in found) == (1, True)
 
 
 def test_its_description_and_schema_cost_little() -> None:

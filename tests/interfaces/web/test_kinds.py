@@ -15,7 +15,7 @@ from interfaces.web.test_pages import NASTY
 from room_browsing import Browser, Parsed
 from room_stocked import stock
 from satchel import Satchel, open_satchel
-from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.http.exchange import SAFETY_HEADERS
 from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages import PLACES
 from satchel.interfaces.web.pages.memory import KEPT

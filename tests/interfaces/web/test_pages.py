@@ -18,7 +18,7 @@ from room_browsing import Browser, Parsed, undo
 from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
-from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.http.exchange import SAFETY_HEADERS
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.logins import Logins
@@ -207,9 +207,9 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
     ) as session:
         session.files.claim(["src/a.py"], agent="holder")
         team = session.sessions.team().sessions[0]
-        claim = {"claim": f"{team.uid} {team.claims[0].expires_at} src/a.py"}
-        assert ann.post("/p/project/claims/release", {"claim": f"{team.uid} 5 src/a.py"}).status == 409
-        assert ann.post("/p/project/claims/release", {"claim": "src/a.py"}).status == 400
+        claim = {"session": team.uid, "path": "src/a.py", "expires_at": str(team.claims[0].expires_at)}
+        assert ann.post("/p/project/claims/release", claim | {"expires_at": "5"}).status == 409
+        assert ann.post("/p/project/claims/release", {"path": "src/a.py"}).status == 400
         assert b"src/a.py" in ann.get("/p/project/").body
         assert b"src/a.py" in ann.get(f"/p/project/agents/{team.uid}").body
         assert ann.post("/p/project/claims/release", claim).status == 303

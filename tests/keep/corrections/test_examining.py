@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.find.kind import Kind
-from satchel.keep.housekeeping import Check
+from satchel.store.upkeep import Check
 
 Write = Callable[[Satchel], str]
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel import FileChangePage, Satchel
+from satchel import Claim, FileChangePage, Satchel
+from satchel.keep import projects
+from satchel.keep.files import claims
+from satchel.keep.files.places import check_place
+from satchel.keep.sessions.actors import acting
 
 MINUTE = 60_000
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -18,3 +22,13 @@ def numbers(page: FileChangePage) -> list[int]:
 def held(satchel: Satchel, **filters: Any) -> list[tuple[str, str]]:
     """Who holds what, in the order it was claimed."""
     return [(claim.agent, claim.path) for claim in satchel.files.claims(**filters).items[::-1]]
+
+
+def claim_automatically(satchel: Satchel, *paths: str, minutes: int = 5, agent: str | None = None) -> tuple[Claim, ...]:
+    """Claim paths as a hook does."""
+    work = satchel.workplace
+    with projects.writing(work) as (transaction, project, now):
+        by = claims.Claimant(transaction, project.id, acting(transaction, work, project.id, agent, now), now)
+        wanted = {check_place(work, path, "path"): None for path in paths}
+        overlaps = claims.find_overlaps(by, list(wanted))
+        return claims.grant(by, wanted, overlaps, claims.Terms(minutes, automatic=True)).claims

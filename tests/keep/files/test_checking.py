@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents, register
 from keep.files.claims_shown import MINUTE
 from kept_bytes import kept_bytes
 from satchel import FileCheck, InvalidInput, Satchel
@@ -127,7 +128,7 @@ def test_a_change_by_another_is_a_hint_and_holds_nothing(satchel: Satchel, clock
 
 def test_a_change_by_nobody_is_anothers(satchel: Satchel) -> None:
     change = satchel.files.record("a.py", "modified")
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     assert check(satchel, "a.py", agent="ann").recent == (change,)
 
 
@@ -180,7 +181,7 @@ def touch(file: Path, moment: int) -> None:
 
 
 def test_a_change_on_disk_that_nobody_recorded_is_a_hint(satchel: Satchel, clock: ManualClock, project: Path) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     clock.advance(HOUR)
     touch(project / "src/a.py", clock.now - 40 * SECOND)
     assert check(satchel, "src/a.py", agent="bob").unrecorded_at == clock.now - 40 * SECOND
@@ -195,7 +196,7 @@ def test_a_change_on_disk_that_nobody_recorded_is_a_hint(satchel: Satchel, clock
 def test_a_change_on_disk_is_told_within_the_window(
     satchel: Satchel, clock: ManualClock, project: Path, seconds: int, told: bool
 ) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     clock.advance(2 * HOUR)
     touch(project / "a.py", clock.now + seconds * SECOND)
     assert (check(satchel, "a.py", agent="bob").unrecorded_at is not None) == told
@@ -205,7 +206,7 @@ def test_what_a_clone_brought_is_no_change_that_somebody_should_have_recorded(
     satchel: Satchel, clock: ManualClock, project: Path
 ) -> None:
     touch(project / "a.py", clock.now - 40 * SECOND)
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     assert check(satchel, "a.py", agent="bob").unrecorded_at is None
 
 
@@ -274,7 +275,7 @@ def test_asking_writes_and_registers_nothing(satchel: Satchel) -> None:
     satchel.files.check(["a.py", "b.py"], agent="bob")
     satchel.files.check(agent="cat")
     assert kept_bytes(satchel) == before
-    assert [agent.name for agent in satchel.agents.list()] == ["ann"]
+    assert [agent.name for agent in agents(satchel)] == ["ann"]
     with satchel.workplace.engine.read() as transaction:
         assert transaction.all("SELECT * FROM files") == []
 

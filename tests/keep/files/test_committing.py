@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ManualClock
+from keep.files.claims_shown import claim_automatically
 from satchel import Satchel
 from satchel.keep.files.records import CommitCheck
 from satchel.keep.sessions.caller import SERVER
@@ -48,7 +49,7 @@ def test_a_claim_counts_for_its_file_or_all_below_its_folder(
 
 def test_shared_and_automatic_claims_are_hints_where_no_explicit_one_is(satchel: Satchel, ben: Satchel) -> None:
     satchel.files.claim(shared=["src/a.py"], agent="ann")
-    satchel.files.claim(["docs/a.md"], automatic=True, agent="ann")
+    claim_automatically(satchel, "docs/a.md", agent="ann")
     satchel.files.claim(["src/b/c.py"], agent="ann")
     satchel.files.claim(shared=["src/b/"], agent="ann")
     assert names(ben.files.check_commit(NAMES, denies=True)) == (["src/b/c.py"], ["docs/a.md", "src/a.py"])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from examples import examples
+from keep.files.claims_shown import claim_automatically
 from satchel import Conflict, Satchel, open_satchel
 from satchel.keep.files.claims import Claimant, claims_of_others
 from satchel.keep.sessions.records import Actor
@@ -148,7 +149,6 @@ class Claims(RuleBasedStateMachine):
         agent=st.sampled_from(AGENTS),
         wanted=WANTED,
         exclusive=st.booleans(),
-        automatic=st.booleans(),
         minutes=st.sampled_from([None, 1, 5]),
         reason=st.sampled_from([None, "x", "y"]),
     )
@@ -157,7 +157,6 @@ class Claims(RuleBasedStateMachine):
         agent: str,
         wanted: list[str],
         exclusive: bool,
-        automatic: bool,
         minutes: int | None,
         reason: str | None,
     ) -> None:
@@ -169,7 +168,6 @@ class Claims(RuleBasedStateMachine):
             "reason": reason,
             "agent": agent,
         }
-        options["automatic"] = automatic
         if any(refused.values()):
             with pytest.raises(Conflict) as error:
                 self.satchel.files.claim(**options)
@@ -183,30 +181,34 @@ class Claims(RuleBasedStateMachine):
             return
         claimed = self.satchel.files.claim(**options)
         assert list(claimed.renewed) == [path for path in wanted if (agent, path) in self.model]
-        lasts = (minutes or (5 if automatic else 3)) * MINUTE
-        own = [self.model.get((agent, path)) for path in wanted]
-        if automatic and all(
-            lease and lease.expires > self.now + lasts - MINUTE and (lease.exclusive or not exclusive) for lease in own
-        ):
-            return
         assert {(claim.agent, claim.path) for claim in claimed.shared} == {
             key for key in self.model if key[0] != agent and any(overlaps(key[1], path) for path in wanted)
         }
-        expires = self.now + lasts
-        for path, old in zip(wanted, own, strict=True):
-            new = Lease(exclusive, expires, self.now, reason, automatic)
+        expires = self.now + (minutes or 3) * MINUTE
+        for path in wanted:
+            new = Lease(exclusive, expires, self.now, reason, automatic=False)
+            old = self.model.get((agent, path))
             if old is not None:
-                new = replace(
-                    new,
-                    since=old.since,
-                    reason=reason or old.reason,
-                    automatic=automatic and old.automatic,
-                    expires=max(expires, old.expires) if automatic else expires,
-                )
+                new = replace(new, since=old.since, reason=reason or old.reason)
             self.model[agent, path] = new
             self.claimed_once.add((agent, path))
         for key in [key for key in self.refused if key[0] == agent and any(overlaps(key[1], path) for path in wanted)]:
             del self.refused[key]
+
+    @rule(agent=st.sampled_from(AGENTS), wanted=WANTED)
+    def edit(self, agent: str, wanted: list[str]) -> None:
+        self.model = self.live()
+        if any(self.against(agent, path, exclusive=True) for path in wanted):
+            return
+        claim_automatically(self.satchel, *wanted, agent=agent)
+        expires = self.now + 5 * MINUTE
+        for path in wanted:
+            old = self.model.get((agent, path))
+            new = Lease(True, expires, self.now, None, automatic=True)
+            if old is not None:
+                new = replace(old, exclusive=True, expires=max(expires, old.expires))
+            self.model[agent, path] = new
+            self.claimed_once.add((agent, path))
 
     @rule(agent=st.sampled_from(AGENTS))
     def answer(self, agent: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agents_here import agents
 from conftest import ManualClock
 from keep.files.claims_shown import SECRET, held
 from satchel import InvalidInput, Released, Satchel
@@ -33,7 +34,7 @@ def test_releasing_without_paths_frees_all_of_the_agents_own(satchel: Satchel) -
 def test_an_agent_that_nobody_is_holds_nothing_and_is_not_registered(satchel: Satchel) -> None:
     satchel.files.claim(["a"], agent="ann")
     assert satchel.files.release(["a"], agent="bob") == Released("bob", (), ("a",))
-    assert [agent.name for agent in satchel.agents.list()] == ["ann"]
+    assert [agent.name for agent in agents(satchel)] == ["ann"]
 
 
 def test_releasing_before_the_first_write_frees_nothing(satchel: Satchel) -> None:

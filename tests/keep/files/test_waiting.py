@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents, register
 from keep.files.claims_shown import MINUTE, held
 from satchel import Conflict, Interrupted, InvalidInput, PendingClaim, Satchel
 from satchel.keep.files import claiming, waiters
@@ -304,7 +305,7 @@ def test_ones_own_session_is_not_held_up_by_its_waiters(
 def bob_waits(satchel: Satchel) -> Satchel:
     """A store in which bob has begun to wait for the file a, which nobody holds."""
     satchel.files.claim(["b"], agent="ann")
-    _enter(satchel.workplace.engine, satchel.agents.register("bob").id, satchel.workplace.clock())
+    _enter(satchel.workplace.engine, register(satchel, "bob").id, satchel.workplace.clock())
     return satchel
 
 
@@ -348,7 +349,7 @@ def test_a_waiter_on_another_machine_counts_until_its_time_is_over(bob_waits: Sa
 def test_those_who_wait_no_more_leave_the_store_with_the_next_waiter(bob_waits: Satchel, clock: ManualClock) -> None:
     with bob_waits.workplace.engine.write() as transaction:
         _end_process(transaction)
-    agent = bob_waits.agents.register("bob").id
+    agent = register(bob_waits, "bob").id
     _enter(bob_waits.workplace.engine, agent, clock.now)
     assert rows(bob_waits) == 1
     clock.advance(45_000)
@@ -371,7 +372,7 @@ def test_who_waits_is_registered_and_can_be_asked(satchel: Satchel, sleeps: Slee
     satchel.files.claim(["a"], agent="ann")
     with pytest.raises(Conflict):
         satchel.files.claim(["a"], wait_seconds=1, agent="bob")
-    assert [agent.name for agent in satchel.agents.list()] == ["ann", "bob"]
+    assert [agent.name for agent in agents(satchel)] == ["ann", "bob"]
 
 
 def test_without_an_agent_nobody_waits(satchel: Satchel, sleeps: Sleeps) -> None:

@@ -194,4 +194,3 @@ def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops_where_somebody
     assert files.claim(["src/app.py"], agent="ann").notes == (
         "this claim holds in your clone; agents in other clones are told about it, not stopped",
     )
-    assert files.claim(["src/other.py"], agent="ann", automatic=True).notes == ()

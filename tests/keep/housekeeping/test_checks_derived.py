@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.keep.housekeeping import Check
 from satchel.store.transaction import Row
+from satchel.store.upkeep import Check
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
 

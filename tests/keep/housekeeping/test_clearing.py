@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import InvalidInput, ReadOnly, Satchel
-from satchel.keep.housekeeping import Cleared, clearing
+from satchel.keep.housekeeping import clearing
+from satchel.keep.housekeeping.clearing import Cleared
 from tables import in_one_test
 
 if TYPE_CHECKING:

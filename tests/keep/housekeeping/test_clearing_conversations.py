@@ -16,7 +16,7 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
 from satchel.consult.vector_stores import VectorStores
 from satchel.keep import expiry
-from satchel.keep.housekeeping import Cleared
+from satchel.keep.housekeeping.clearing import Cleared
 from tables import in_one_test
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from satchel import Satchel
 from satchel.find.kind import Kind
 from satchel.keep import kept
-from satchel.keep.housekeeping import Check
 from satchel.keep.kinds import KINDS, read_ref
+from satchel.store.upkeep import Check
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
 Deliver = Callable[[Satchel, str], None]

@@ -8,7 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.vocabulary import LAYERS
-from satchel.keep.housekeeping import LayerCount
+from satchel.keep.housekeeping.statistics import LayerCount
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents, register
 from keep.messages.inboxes import HOUR, texts
 from satchel import InvalidInput, Satchel
 from satchel.find.index import index_of
@@ -78,7 +79,7 @@ class TestReadingWritesNothing:
         seq = satchel.housekeeping.statistics().seq
         satchel.messages.inbox(agent="Bob", sender="Cid")
         assert satchel.messages.inbox(agent="Bob").unread == 1
-        assert [agent.name for agent in satchel.agents.list()] == ["Ann"]
+        assert [agent.name for agent in agents(satchel)] == ["Ann"]
         assert satchel.housekeeping.statistics().seq == seq
 
     def test_reading_works_where_nothing_can_be_written(self, open_in: Callable[..., Satchel], project: Path) -> None:
@@ -141,7 +142,7 @@ class TestThreads:
     @pytest.mark.usefixtures("talk")
     def test_a_thread_of_another_project_is_unknown(self, open_in: Callable[..., Satchel], project: Path) -> None:
         other = open_in(project, project="other")
-        other.agents.register("Ann")
+        register(other, "Ann")
         page = other.messages.inbox(agent="Ann", thread="m1")
         assert (page.total, len(page.notes)) == (0, 1)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import register
 from keep.messages.inboxes import HOUR, texts
 from satchel import InvalidInput, Satchel
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def filled(satchel: Satchel, clock: ManualClock) -> Satchel:
     """Six messages in Ann's inbox, an hour apart; the number in each is its place in time."""
     send = satchel.messages.send
-    satchel.agents.register("Ann")
+    register(satchel, "Ann")
     sent: tuple[tuple[str, dict[str, Any]], ...] = (
         ("one cat", {"to": "Ann", "agent": "Bob", "type": "decision", "priority": "low"}),
         ("two", {"to": "Ann", "agent": "Cid", "type": "warning", "priority": "critical"}),

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from agents_here import register
 from satchel import MarkedRead, Message, Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.messages.records import MESSAGE_TYPES
@@ -65,7 +66,7 @@ class Post(RuleBasedStateMachine):
         self.satchel: Satchel = open_satchel(
             cwd=self.folder.name, environ={}, clock=lambda: self.now, settings={"store.durability": "relaxed"}
         )
-        self.numbers = {name: self.satchel.agents.register(name).id for name in AGENTS}
+        self.numbers = {name: register(self.satchel, name).id for name in AGENTS}
         self.model: dict[int, Kept] = {}
 
     def teardown(self) -> None:

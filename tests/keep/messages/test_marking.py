@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents, register
 from satchel import InvalidInput, MarkedRead, Satchel
 from satchel.keep.messages.visibility import Reader, unread_by_sender
 
@@ -75,7 +76,7 @@ def test_the_default_agent_marks_its_own(open_in: Callable[..., Satchel], projec
 def test_a_reader_that_was_never_heard_of_is_registered_by_marking(sent: Satchel) -> None:
     assert sent.messages.mark_read(["m3"], agent="Dora") == MarkedRead("Dora", ("m3",), (), (), (), 1)
     assert sent.messages.mark_read(["m3"], agent="dora").already == ("m3",)
-    assert "Dora" in [agent.name for agent in sent.agents.list()]
+    assert "Dora" in [agent.name for agent in agents(sent)]
 
 
 def test_an_addressee_that_marks_has_acted(satchel: Satchel) -> None:
@@ -86,7 +87,7 @@ def test_an_addressee_that_marks_has_acted(satchel: Satchel) -> None:
 
 def test_whoever_marks_nothing_is_not_registered(sent: Satchel) -> None:
     assert sent.messages.mark_read(["m1", "m99"], agent="Dora").foreign == ("m1",)
-    assert "Dora" not in [agent.name for agent in sent.agents.list()]
+    assert "Dora" not in [agent.name for agent in agents(sent)]
 
 
 def test_marking_takes_no_seq(sent: Satchel) -> None:
@@ -98,7 +99,7 @@ def test_marking_takes_no_seq(sent: Satchel) -> None:
 def test_ids_of_another_project_are_unknown(sent: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
     other = open_in(project, project="other")
     assert other.messages.mark_read(["m1"], agent="Ann") == MarkedRead("Ann", (), (), ("m1",), (), 0)
-    other.agents.register("Ann")
+    register(other, "Ann")
     assert other.messages.mark_read(["m1", "m3", "m4"], agent="Ann").unknown == ("m1", "m3", "m4")
     assert other.messages.mark_read(everything=True, agent="Ann").marked == ()
     assert sent.messages.inbox(agent="Ann").unread == 3
@@ -134,7 +135,7 @@ def test_500_ids_can_be_marked_at_once(sent: Satchel) -> None:
 class TestUnreadBySender:
     def count(self, satchel: Satchel, name: str, now: int) -> int:
         """Count the critical ones."""
-        (number,) = [agent.id for agent in satchel.agents.list() if agent.name == name]
+        (number,) = [agent.id for agent in agents(satchel) if agent.name == name]
         with satchel.workplace.engine.read() as transaction:
             told = unread_by_sender(transaction, Reader(1, number, now), "FALSE", {}, 100)
         return sum(critical for _, _, critical in told)

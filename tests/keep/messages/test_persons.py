@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents_here import register
 from satchel import Refused, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep.names import is_persons
@@ -35,7 +36,7 @@ def unread(satchel: Satchel, person: str) -> int:
 def known(satchel: Satchel) -> Satchel:
     """Where each of the persons has acted."""
     for person in PERSONS:
-        satchel.agents.register(person)
+        register(satchel, person)
     return satchel
 
 
@@ -112,7 +113,7 @@ def test_no_agent_speaks_as_a_person(open_in: Callable[..., Satchel], project: P
         with pytest.raises(Refused):
             satchel.messages.inbox(agent=name)
         with pytest.raises(Refused):
-            satchel.agents.register(name)
+            register(satchel, name)
     with pytest.raises(Refused):
         agents[1].messages.send("stop")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents, register
 from clients_at_work import Clients
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, Message, NotFound, Satchel, TooLarge
@@ -25,7 +26,7 @@ WAITS = "nobody of that name is here yet; it waits for them"
 
 
 def test_every_field_comes_back(satchel: Satchel, clock: ManualClock) -> None:
-    satchel.agents.register("Bob")
+    register(satchel, "Bob")
     first = satchel.messages.send("shall we?", to="Ann", agent="Bob")
     clock.advance(5)
     sent = satchel.messages.send(
@@ -194,7 +195,7 @@ def test_names_are_compared_without_case_and_shown_as_first_written(satchel: Sat
     satchel.messages.send("one", to="BOB", agent="Ann")
     sent = satchel.messages.send("two", to="ann", agent="bob")
     assert (sent.sender, sent.to) == ("BOB", "Ann")
-    assert [agent.name for agent in satchel.agents.list()] == ["Ann", "BOB"]
+    assert [agent.name for agent in agents(satchel)] == ["Ann", "BOB"]
 
 
 def test_a_message_to_oneself_arrives(satchel: Satchel) -> None:
@@ -205,7 +206,7 @@ def test_a_message_to_oneself_arrives(satchel: Satchel) -> None:
 @pytest.mark.parametrize("name", ["all", "ALL", " All "])
 def test_all_is_everyone_and_no_agent(satchel: Satchel, name: str) -> None:
     assert satchel.messages.send("hello", to=name, agent="Ann").to is None
-    assert [agent.name for agent in satchel.agents.list()] == ["Ann"]
+    assert [agent.name for agent in agents(satchel)] == ["Ann"]
 
 
 def test_a_message_to_a_person_who_never_wrote_names_the_nearest_who_did(satchel: Satchel) -> None:
@@ -220,12 +221,12 @@ def test_a_message_to_a_person_who_never_wrote_names_the_nearest_who_did(satchel
 
 
 def test_a_message_to_somebody_who_never_acted_is_kept_and_said_with_the_nearest_who_did(satchel: Satchel) -> None:
-    satchel.agents.register("developer")
+    register(satchel, "developer")
     satchel.messages.send("hello", to="develper", agent="Ann")
     sent = satchel.messages.send("hello", to="develper", agent="Ann")
     assert sent.notes == (f"{WAITS}; did you mean 'developer'?",)
     assert satchel.messages.inbox(agent="develper").total == 2
-    assert {agent.name: agent.has_acted for agent in satchel.agents.list()} == {
+    assert {agent.name: agent.has_acted for agent in agents(satchel)} == {
         "developer": True,
         "develper": False,
         "Ann": True,
@@ -270,7 +271,7 @@ def test_unclean_text_is_cleaned_and_said(satchel: Satchel) -> None:
 
 
 def test_sending_takes_one_seq(satchel: Satchel) -> None:
-    satchel.agents.register("Bob")
+    register(satchel, "Bob")
     first = satchel.messages.send("one", to="Bob", agent="Ann")
     second = satchel.messages.send("two", to="Bob", agent="Ann")
     assert second.seq == first.seq + 1
@@ -309,7 +310,7 @@ class TestReplies:
         with pytest.raises(NotFound, match="there is no message m9"):
             satchel.messages.send("answer", to="Cid", reply_to="m9", agent="Bob")
         assert satchel.housekeeping.statistics().seq == seq
-        assert [agent.name for agent in satchel.agents.list()] == ["Ann"]
+        assert [agent.name for agent in agents(satchel)] == ["Ann"]
 
     def test_a_message_of_another_project_cannot_be_answered(
         self, open_in: Callable[..., Satchel], project: Path
@@ -328,7 +329,7 @@ class TestReplies:
         from satchel.keep.messages.updates import post
 
         work = satchel.workplace
-        satchel.agents.register("Ann")
+        register(satchel, "Ann")
         with work.engine.write() as transaction:
             place = (transaction, 1, "of Satchel's own", work.clock(), work.retention)
             number = post(*place, sender=None, to=None)
@@ -350,7 +351,7 @@ class TestReplies:
 def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualClock) -> None:
     from satchel.keep.messages.updates import post
 
-    ann, bob = satchel.agents.register("Ann"), satchel.agents.register("Bob")
+    ann, bob = register(satchel, "Ann"), register(satchel, "Bob")
     work = satchel.workplace
     with work.engine.write() as transaction:
         place = (transaction, 1, "ttl was overtaken", clock.now, work.retention)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agents_here import register
 from satchel import Conflict, Interrupted, InvalidInput, Satchel
 from satchel.keep.messages import service
 from satchel.keep.sessions.caller import SERVER, Caller
@@ -31,7 +32,7 @@ def texts(satchel: Satchel, seconds: int) -> list[str]:
 
 
 def test_a_message_that_comes_ends_the_wait(satchel: Satchel, other: Satchel, sleeps: Sleeps) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     sleeps.actions = [None, lambda: other.messages.send("to all but him", to="cat", agent="ann")]
     sleeps.actions += [None, lambda: other.messages.send("here", to="ben", agent="ann")]
     assert texts(satchel, 45) == ["here"]
@@ -67,7 +68,7 @@ def test_before_anything_is_written_it_is_waited_too(satchel: Satchel, other: Sa
 
 
 def test_a_cancelled_wait_ends_at_once(satchel: Satchel, sleeps: Sleeps) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     sleeps.actions = [None, satchel.interrupter()]
     with pytest.raises(Interrupted):
         texts(satchel, 45)
@@ -75,7 +76,7 @@ def test_a_cancelled_wait_ends_at_once(satchel: Satchel, sleeps: Sleeps) -> None
 
 
 def test_no_more_calls_wait_than_there_are_seats(satchel: Satchel, sleeps: Sleeps) -> None:
-    satchel.agents.register("ann")
+    register(satchel, "ann")
     asked, refused = [], []
 
     def ask_too() -> None:

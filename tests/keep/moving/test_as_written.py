@@ -105,6 +105,7 @@ def test_a_store_with_some_of_everything_is_the_same_in_another_database(
     one, other = open_on(source), open_on(target)
     fill(one, clock, _EVERYTHING)
     share(one)
+    one.pins.pin(one.entries.write("discovery", "retries live in the gateway", agent="Ben").ref, agent=PERSONS[1])
     assert {"seen", "shared_text", "document_text"} < {line["kind"] for line in lines(one)}
     check_move(one, other, tmp_path / "lines.jsonl")
     assert len(one.pins.list().items) > 1

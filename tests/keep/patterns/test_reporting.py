@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents
 from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel, TooLarge
 from satchel.keep.patterns import mask, signature
@@ -79,7 +80,7 @@ def test_a_clock_that_was_put_back_shortens_no_life(satchel: Satchel, clock: Man
 
 def test_who_reports_is_recorded_as_one_who_acts(satchel: Satchel) -> None:
     satchel.patterns.report(*MISSING, agent="Ann")
-    assert [(agent.name, agent.has_acted) for agent in satchel.agents.list()] == [("Ann", True)]
+    assert [(agent.name, agent.has_acted) for agent in agents(satchel)] == [("Ann", True)]
 
 
 class TestLife:

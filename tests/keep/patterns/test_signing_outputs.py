@@ -53,6 +53,30 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
             "subprocess.CalledProcessError: Command '['./check']' returned non-zero exit status 1.\n",
             "b.xml:9: parser error : no end tag\n",
         ),
+        (
+            "AH00526: Syntax error on line 3 of /srv/a.conf:\nInvalid command 'RewriteEngin', perhaps misspelled\n",
+            "AH00526: Syntax error on line 9 of /srv/b.conf:\nInvalid command 'RewriteEngin', perhaps misspelled\n",
+        ),
+        ("[emerg] no end, expecting '}' in /srv/a.conf:12", "[emerg] no end, expecting '}' in /srv/b.conf:3"),
+        (
+            "[ ERROR ] Error in file '/srv/a.robot' on line 2: Importing library 'Shop' failed: no module\n",
+            "[ ERROR ] Error in file '/srv/b.robot' on line 7: Importing library 'Shop' failed: no module\n",
+        ),
+        ("Error in load(3) : object 'totl' not found\n", "Error in fetch(7) : object 'totl' not found\n"),
+        (
+            "Errors were found.\n  a.json::$.plan: 'gold' is not one of ['free']\n",
+            "Errors were found.\n  b.json::$.plan: 'gold' is not one of ['free']\n",
+        ),
+        (
+            "\n  × Failed to parse a.json.\n  ╰─▶   × Found an unknown key `taks`.\n   ╭─[a.json:1:2]\n   ╰────\n",
+            "\n  x Failed to parse a.json.\n  `->   x Found an unknown key `taks`.\n   ,-[a.json:7:2]\n   `----\n",
+        ),
+        (
+            "Could not find gem 'rack'\nTraceback (most recent call last):\n"
+            "subprocess.CalledProcessError: Command '['./check']' returned non-zero exit status 7.\n",
+            "Could not find gem 'rack'\n",
+        ),
+        ("\n> core@2.1.0 check\n> ./check\n\nWRONGTYPE a key of another kind", "WRONGTYPE a key of another kind"),
         ("ValueError: no plan gold", "api-1  | ValueError: no plan gold\napi-1 exited with code 1"),
         ("ValueError: no plan gold", '#9 1.87 ValueError: no plan gold\n#9 ERROR: process "x" did not complete'),
         (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents_here import agents
 from satchel import InvalidInput, NotFound, Reported, Satchel, Solution
 from satchel.keep.patterns import signature
 from satchel.keep.patterns.records import as_met
@@ -91,7 +92,7 @@ class TestGiving:
         for call in (lambda: satchel.patterns.solve(ref, "fix", agent="stranger"), lambda: satchel.patterns.get(ref)):
             with pytest.raises(NotFound, match="there is no error pattern"):
                 call()
-        assert satchel.agents.list() == ()
+        assert agents(satchel) == ()
 
     @in_one_test("ref", ["", "e1", "y1", "x", True, None, "ab" * 31])
     def test_what_is_no_id_of_an_error_is_refused(self, met: Satchel, ref: Any) -> None:
@@ -250,7 +251,7 @@ class TestOutcome:
     def test_who_judges_is_recorded_as_one_who_acts(self, met: Satchel) -> None:
         met.patterns.solve("x1", "fix")
         met.patterns.outcome("y1", helped=True, agent="Judge")
-        assert [(agent.name, agent.has_acted) for agent in met.agents.list()] == [("Judge", True)]
+        assert [(agent.name, agent.has_acted) for agent in agents(met)] == [("Judge", True)]
 
     @pytest.mark.parametrize("agent", ["Bob", None])
     def test_each_agent_confirms_and_refutes_once_and_those_without_a_name_are_one(
@@ -316,7 +317,7 @@ class TestOutcome:
         before = satchel.patterns.find().seq
         with pytest.raises(NotFound, match="there is no solution y1 in this project"):
             satchel.patterns.outcome("y1", helped=True, agent="stranger")
-        assert (satchel.agents.list(), satchel.patterns.find().seq) == ((), before)
+        assert (agents(satchel), satchel.patterns.find().seq) == ((), before)
 
     def test_a_solution_of_an_expired_error_is_gone(self, met: Satchel, clock: ManualClock) -> None:
         met.patterns.solve("x1", "fix")

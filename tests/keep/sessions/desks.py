@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
+from agents_here import register
 from clients_at_work import Clients
 from satchel import Conflict, Satchel, open_satchel
 from session_model import DAY, HOUR, MAIN, MINUTE, RECENT, Hold, Session
@@ -52,7 +53,7 @@ class Desks(RuleBasedStateMachine):
         self.clients = Clients(partial(open_satchel, environ={}, clock=lambda: self.now), self.patch)
         self.opened: list[Satchel] = []
         self.program = Desk(self.open_in(MAIN_TREE), PROGRAM, MAIN_TREE, None)
-        self.program.satchel.agents.register("somebody")
+        register(self.program.satchel, "somebody")
         self.sessions: dict[int, Session] = {}
         self.desks: list[Desk] = []
         self.runs: dict[str, bool] = {MAIN: True}

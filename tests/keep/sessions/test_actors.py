@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from agents_here import agents, register
 from keep.sessions.kept import kept
 from keep.sessions.table import Table
 from satchel import InvalidInput, Refused, Satchel
@@ -46,7 +47,7 @@ def test_a_name_that_is_taken_is_made_longer(serve: Open) -> None:
     author(satchel, "builder")
     uid = kept(satchel).sessions[0].uid
     for length in (4, 5):
-        satchel.agents.register(f"CLAUDE-{uid[:length]}")
+        register(satchel, f"CLAUDE-{uid[:length]}")
     assert author(satchel) == f"claude-{uid[:6]}"
     assert kept(satchel).sessions[0][3:5] == ("builder", f"claude-{uid[:6]}"), "it is whose agent spoke first"
 
@@ -99,7 +100,7 @@ def test_a_name_that_is_none_is_refused_and_records_nothing(serve: Open, name: s
     with pytest.raises(InvalidInput):
         satchel.messages.inbox(agent=name)
     assert kept(satchel) == before
-    assert len(satchel.agents.list()) == 1
+    assert len(agents(satchel)) == 1
 
 
 def test_every_tool_takes_an_agent(serve: Open) -> None:

@@ -20,7 +20,6 @@ from satchel.keep.sessions.team import (
     RECENT_MS,
     AgentState,
     LastChange,
-    OtherAtWork,
     TeamClaim,
     others_at_work,
 )
@@ -347,7 +346,7 @@ def test_the_team_takes_as_many_statements_however_many_there_are(
     assert len(run) == 10
 
 
-def others(satchel: Satchel, own_session: int | None, most: int = 5) -> list[OtherAtWork]:
+def others(satchel: Satchel, own_session: int | None, most: int = 5) -> list[TeamSession]:
     with satchel.workplace.engine.read() as transaction:
         return answer(others_at_work(transaction, 1, own_session, satchel.workplace.clock(), most, states.find))
 
@@ -360,13 +359,26 @@ def test_others_at_work_are_the_live_ones_those_seen_last_first(start: Start, cl
     working = AgentState("working", clock.now - 5 * MINUTE)
     claims = ben.files.claim(["a.py", "b.py", "c.py"], reason="a parser").claims
     shown = tuple(TeamClaim(one.path, True, one.expires_at, reason="a parser") for one in claims[:2])
-    assert others(ann, number_of(ann)) == [
-        OtherAtWork("ben", "codex", "T2", None, None, None, shown, 3, clock.now, working),
-        OtherAtWork("cat", "claude", None, None, None, None, (), 0, clock.now - 5 * MINUTE, working),
-    ]
-    assert [one.agent for one in others(ann, number_of(ann), most=1)] == ["ben"]
-    assert [one.agent for one in others(cat, number_of(cat))] == ["ben", "ann"]
-    assert [one.agent for one in others(ann, None)] == ["ben", "cat", "ann"]
+    first, second = others(ann, number_of(ann))
+    assert (first.name, first.client, first.task_id, first.claims, first.claims_total) == (
+        "ben",
+        "codex",
+        "T2",
+        shown,
+        3,
+    )
+    assert (second.name, second.client, second.task_id, second.claims, second.state) == (
+        "cat",
+        "claude",
+        None,
+        (),
+        working,
+    )
+    assert [one.seen_at for one in (first, second)] == [clock.now, clock.now - 5 * MINUTE]
+    assert {first.worktree, first.branch, second.worktree, second.branch} == {None}
+    assert [one.name for one in others(ann, number_of(ann), most=1)] == ["ben"]
+    assert [one.name for one in others(cat, number_of(cat))] == ["ben", "ann"]
+    assert [one.name for one in others(ann, None)] == ["ben", "cat", "ann"]
     clock.advance(LISTED_DAYS * DAY)
     assert others(ann, number_of(ann)) == []
 

@@ -113,12 +113,3 @@ def test_the_stamp_changes_with_an_edit_in_place(tmp_path: Path, shared: Path) -
     before = Folder(str(tmp_path)).list().stamp
     (shared / "a.md").write_text("ab")
     assert Folder(str(tmp_path)).list().stamp != before
-
-
-@pytest.mark.parametrize(("content", "is_said"), [(b"*\n", True), (b"*\n!/shared/\n!/shared/**\n# mine\n", False)])
-def test_a_gitignore_of_a_person_stays_as_it_is(tmp_path: Path, shared: Path, content: bytes, is_said: bool) -> None:
-    """What hides the folder is said instead."""
-    ignore = tmp_path / ".satchel/.gitignore"
-    ignore.write_bytes(content)
-    assert (Folder(str(tmp_path)).git_note() is not None) == is_said
-    assert ignore.read_bytes() == content

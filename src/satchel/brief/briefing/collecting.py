@@ -25,7 +25,7 @@ from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
-from satchel.keep.sessions.team import AgentState, OtherAtWork, claimed_paths, others_at_work
+from satchel.keep.sessions.team import AgentState, TeamSession, claimed_paths, others_at_work
 from satchel.store.transaction import Asking, Transaction, both, set_of, together
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Collected:
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
     claims: list[tuple[str, str | None]] = field(default_factory=list)
-    others: list[OtherAtWork] = field(default_factory=list)
+    others: list[TeamSession] = field(default_factory=list)
     handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from satchel.base.clock import span_in_words
-from satchel.base.records import dataclass, replace
+from satchel.base.records import dataclass, field, replace
 from satchel.base.text import quoted_line
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.page import FIXES, OPENING, Page, PageItem, fill, in_order, place_of
@@ -17,7 +17,7 @@ from satchel.brief.briefing.sources import Gathered
 from satchel.brief.fields import name_text
 from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
-from satchel.keep.sessions.team import OtherAtWork
+from satchel.keep.sessions.team import TeamSession
 from satchel.store.transaction import grouped
 
 BIND, PERSONS = "Rules and decisions bind", " (* a person's)"
@@ -92,7 +92,7 @@ def _compose(
     is_full = zone is EMERGENCY
     candidates = [one for one in ordered if not is_full and one.priority >= zone.least_priority]
     # a line of each critical item comes before the frame and all else
-    room = budget - page.least_of_critical([one for one in candidates if one.is_critical])
+    room = budget - page.least_of_critical([one for one in candidates if one.is_critical]) - _Frame().cost(count)
     reserved = _reserve(_left_out(collected.gathered, ()), count, budget, room)
     while not is_full and frame.cost(count) > min(_MAX_FOR_FRAME * (budget - reserved), room - reserved):
         if not frame.drop():
@@ -110,10 +110,10 @@ def _compose(
 
 @dataclass(slots=True)
 class _Frame:
-    header: list[str]
-    alerts: list[str]
-    notes: list[str]
-    others: list[str]
+    header: list[str] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
 
     def cost(self, count: Callable[[str], int]) -> int:
         return count(self.around() + "\n\n")
@@ -173,8 +173,8 @@ def _at_work(collected: Collected, now: int) -> list[str]:
     ]
 
 
-def _other_line(one: OtherAtWork, now: int) -> str:
-    who = " ".join(part for part in (one.agent or UNNAMED, f"(client {one.client})" if one.client else "") if part)
+def _other_line(one: TeamSession, now: int) -> str:
+    who = " ".join(part for part in (one.name or UNNAMED, f"(client {one.client})" if one.client else "") if part)
     more = one.claims_total - len(one.claims)
     reasons = grouped((claim.reason, claim.path) for claim in one.claims)
     paths_text = ", ".join(
@@ -193,7 +193,7 @@ def _other_line(one: OtherAtWork, now: int) -> str:
     return f"also at work: {who}, {', '.join(part for part in parts if part)}"
 
 
-def _state(one: OtherAtWork, now: int) -> str:
+def _state(one: TeamSession, now: int) -> str:
     if one.state.name in {"working", "ended"}:
         return f"seen {span_in_words(now - one.seen_at)} ago"
     reason = f": {quoted_line(one.state.reason)}" if one.state.reason else ""

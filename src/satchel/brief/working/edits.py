@@ -14,11 +14,9 @@ from satchel.brief.working.hook_context import HookContext, ItemVersion, has
 from satchel.keep import deliveries
 from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
-from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Claimant, Lease, Terms
 from satchel.keep.files.places import Place, clashing, edited_file, is_there, tree_of
 from satchel.keep.files.records import CHANGES
-from satchel.keep.files.service import AUTOMATIC_MINUTES
 from satchel.keep.presence import is_anyone_waiting
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import set_of
@@ -31,6 +29,9 @@ _MOST_REFUSED = 20
 
 # The length of a path in a line for an agent.
 _NAME_CHARS = 120
+
+# How long the claim of an edit lasts, and the minimum time between its renewals.
+_CLAIM_MINUTES, _RENEWED_MS = 5, 60_000
 
 # Edits of one file by one agent within this time are one change.
 _RECORDED_MS = 60_000
@@ -93,7 +94,7 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
     end_expired(transaction, context.project_id, now)
     by = _claimant(context)
     overlaps = claims.find_overlaps(by, places)
-    due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
+    due = now + _CLAIM_MINUTES * 60_000 - _RENEWED_MS
     # a shared claim stays shared
     fresh = {lease.place for lease in overlaps.mine if lease.claim.expires_at > due or not lease.claim.exclusive}
     is_taken = clashing(
@@ -108,7 +109,7 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
         return []
     is_wanted = clashing(wanted)
     over = [lease for lease in overlaps.orphaned if is_wanted(lease.place)]
-    terms = Terms(AUTOMATIC_MINUTES, None, True)
+    terms = Terms(_CLAIM_MINUTES, automatic=True)
     claims.grant(by, wanted, overlaps._replace(orphaned=over), terms)
     if not over:
         return []
@@ -238,8 +239,6 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
             context.transaction, context.project_id, [one.place for one in touched], context.now
         )
     }
-    retention = context.work.retention
-    expires = retention.expires_at(context.now, retention.file_changes_hours)
     for one in touched:
         is_now = is_there(context.work, one.place)
         was = existed.get(one.place)
@@ -248,15 +247,6 @@ def record(context: HookContext, touched: Sequence[EditedFile]) -> None:
             change = DELETED if was or one.change == DELETED else ""  # neither before nor after: no change
         if is_now is None or change not in CHANGES:
             continue
-        new = changes.NewChange(
-            one.place.path,
-            context.project_id,
-            changes.change_number(change),
-            context.actor.number,
-            context.actor.session,
-            one.place.worktree,
-            expires,
-            context.now,
-        )
+        new = changes.new_change(context.work, context.project_id, context.actor, one.place, change, context.now)
         if not changes.renew(context.transaction, new, context.now - _RECORDED_MS):
             changes.insert(context.transaction, new)

@@ -75,9 +75,9 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
             hint = f"Put a text of several words in quotes. {hint}"
         problem = error.format_message()
         if isinstance(error, click.NoSuchOption):
-            meant = option_hint(error.option_name, error.ctx)
-            if meant is not None:
-                problem, hint = error.message, f"{meant} {hint}"
+            suggestion = option_hint(error.option_name, error.ctx)
+            if suggestion is not None:
+                problem, hint = error.message, f"{suggestion} {hint}"
             elif not error.possibilities:
                 hint = f"Before a text that begins with a dash put --, behind all options. {hint}"
         _report(arguments, "invalid_input", problem.rstrip("."), hint)

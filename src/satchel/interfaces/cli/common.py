@@ -42,7 +42,6 @@ agent_option = with_options(AGENT)
 
 
 def json_option(command: Command) -> Command:
-    """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")(command)
 
 
@@ -89,10 +88,10 @@ def choose_among(question: str, names: Sequence[str]) -> Sequence[str]:
             raise click.UsageError(f"answer y, n, or some of: {' '.join(names)}")
         return [name for name in names if name in words]
 
-    chosen: Sequence[str] = click.prompt(
+    choice: Sequence[str] = click.prompt(
         f"{question} y, n, or names such as {names[0]}", default="y", value_proc=choose
     )
-    return chosen
+    return choice
 
 
 def leave_trace(what: str) -> None:
@@ -153,7 +152,6 @@ def tell(
 
 
 def warn_notes(notes: Iterable[str]) -> None:
-    """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)
 
@@ -168,7 +166,6 @@ def given_or_read(text: str | None, name: str) -> str:
 
 
 def show_json(value: object) -> None:
-    """Print a record or JSON value to stdout."""
     import json
 
     from satchel.interfaces.text.json import fields_of
@@ -179,7 +176,6 @@ def show_json(value: object) -> None:
 
 
 def show(value: object, *lines: str, as_json: bool) -> None:
-    """Print a record or JSON value for programs, or lines for people."""
     if as_json:
         show_json(value)
     elif lines:
@@ -187,7 +183,6 @@ def show(value: object, *lines: str, as_json: bool) -> None:
 
 
 def show_command(command: str, note: str, *, as_json: bool) -> None:
-    """Print a PostgreSQL command for the caller to run."""
     show({"command": command}, command, as_json=as_json)
     if not as_json:
         rest = "The password comes from ~/.pgpass, PGPASSFILE or a service file."

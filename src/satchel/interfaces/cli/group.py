@@ -126,7 +126,7 @@ class LazyGroup(SuggestingGroup):
         if cmd_name in _OPERATIONS:
             from satchel.interfaces.operations.as_command import command_named
 
-            return command_named(cmd_name, _OPERATIONS[cmd_name])
+            return command_named(cmd_name, _OPERATIONS[cmd_name], COMMANDS[cmd_name])
         module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command

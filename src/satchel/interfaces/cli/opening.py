@@ -52,7 +52,6 @@ def done(satchel: Satchel) -> None:
 
 
 def warn(warnings: tuple[str, ...]) -> None:
-    """Print warnings to stderr."""
     for text in warnings:
         import click  # slow to import, and needed only for warnings
 

@@ -78,7 +78,6 @@ class Limit:
 
     @property
     def clock_ms(self) -> float:
-        """The time by the clock."""
         return self._chosen_ms or self._times.clock_ms
 
     def choose(self, clock_ms: float | None) -> None:
@@ -126,7 +125,6 @@ class Limit:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one hook."""
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments

@@ -165,7 +165,6 @@ class HookEvent(NamedTuple):
 
     @property
     def is_heard(self) -> bool:
-        """Whether the client gives its model a text at this event."""
         return not (self.owes_fixes and self.tool is not None and self.tool.has_failed)
 
     @property
@@ -192,7 +191,6 @@ class HookEvent(NamedTuple):
 
 
 def parse(data: bytes, client: str, name: str) -> HookEvent:
-    """Return the event that a hook was given."""
     if len(data) > MAX_BYTES:
         raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
     try:

@@ -54,9 +54,9 @@ def explain(client: str, name: str) -> int:
     return 0
 
 
-def _event(kept: dict[str, object]) -> HookEvent:
-    files = tuple(Edit(*one) for one in kept.get("tool") or ())  # type: ignore[attr-defined]
-    return HookEvent(**kept | {"tool": ToolCall(files, files)})  # type: ignore[arg-type]
+def _event(stored: dict[str, object]) -> HookEvent:
+    files = tuple(Edit(*one) for one in stored.get("tool") or ())  # type: ignore[attr-defined]
+    return HookEvent(**stored | {"tool": ToolCall(files, files)})  # type: ignore[arg-type]
 
 
 def _explained(event: HookEvent, folder: str) -> list[str]:

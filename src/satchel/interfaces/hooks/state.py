@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from satchel.client import Satchel
-    from satchel.keep.housekeeping import Check
+    from satchel.store.upkeep import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
 _DEBTS = "hooks-owed"
@@ -87,7 +87,6 @@ class Failing(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether to report it to the store."""
         return self.times >= max(1, self.told * _STEP)
 
 
@@ -239,7 +238,6 @@ def _line_of(one: Fault | Failing) -> bytes:
 
 
 def faults(since: float) -> list[Fault]:
-    """Return what went wrong after a time, the last first."""
     result = []
     with suppress(OSError):
         for line in _contents(state_folder() / _FAULTS).splitlines():
@@ -253,7 +251,7 @@ def faults(since: float) -> list[Fault]:
 def check_hooks(now: float | None = None) -> Check:
     """Examine what hooks have recorded, as ``satchel doctor`` shows it."""
     from satchel.base.clock import span_in_words
-    from satchel.keep.housekeeping import Check
+    from satchel.store.upkeep import Check
 
     now = _now() if now is None else now
     paused = paused_folders()

@@ -17,7 +17,6 @@ printed 3 MB took 68 KB, since it keeps the output in part."""
 
 
 def exit_status(path: str, call: str) -> int | None:
-    """Return the exit status of a command in Codex."""
     with suppress(OSError):
         for line in reversed(_end_of(path).splitlines()):
             if call.encode() in line and b'"exit_code"' in line:
@@ -157,41 +156,41 @@ def _input_of(value: object) -> dict[str, object]:
     return {"input": value} if isinstance(value, str) and _PATCH_BEGIN in value[:100] else _object(value)
 
 
-def _edits_in(given: Mapping[str, object], name: str) -> Iterator[Edit]:
-    if given.get("command") == "view":  # one tool of several for viewing and editing
+def _edits_in(arguments: Mapping[str, object], name: str) -> Iterator[Edit]:
+    if arguments.get("command") == "view":  # one tool of several for viewing and editing
         return
     change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
     result: dict[str, None] = {}
-    several = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
-    files = given.get("files")
-    paths = [*(_first(one, *_PATHS) for one in (given, *several)), *(files if isinstance(files, list) else ())]
+    several = [one for value in arguments.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
+    files = arguments.get("files")
+    paths = [*(_first(one, *_PATHS) for one in (arguments, *several)), *(files if isinstance(files, list) else ())]
     for path in paths:
         if isinstance(path, str) and path.strip():
             result[path] = None
     yield from (Edit(path, change) for path in result)
 
 
-def _written(given: Mapping[str, object]) -> str:
-    inner = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
+def _written(arguments: Mapping[str, object]) -> str:
+    inner = [one for value in arguments.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
     texts = [
         value[:_TEXT_CHARS]
-        for one in (given, *inner)
+        for one in (arguments, *inner)
         for name, value in one.items()
         if isinstance(value, str) and name not in _PATHS
     ]
     return "\n".join(texts)[:_TEXT_CHARS]
 
 
-def _patch_in(given: Mapping[str, object]) -> str:
-    for value in given.values():
+def _patch_in(arguments: Mapping[str, object]) -> str:
+    for value in arguments.values():
         for one in value if isinstance(value, list) else (value,):
             if isinstance(one, str) and _PATCH_BEGIN in one:
                 return one
     return ""
 
 
-def _is_patching(given: Mapping[str, object]) -> bool:
-    command = given.get("command")
+def _is_patching(arguments: Mapping[str, object]) -> bool:
+    command = arguments.get("command")
     first = command[0] if isinstance(command, list) and command else command
     return isinstance(first, str) and first.lstrip().startswith(("apply_patch", _PATCH_BEGIN))
 
@@ -212,20 +211,20 @@ def _in_patch(patch: str) -> Iterator[Edit]:
 
 
 def _command(
-    fields: Mapping[str, object], given: Mapping[str, object], client: str, call: str, *, is_failure: bool
+    fields: Mapping[str, object], arguments: Mapping[str, object], client: str, call: str, *, is_failure: bool
 ) -> Command:
-    text = _first(given, "command", "cmd", "script")
+    text = _first(arguments, "command", "cmd", "script")
     if isinstance(text, list):
         text = " ".join(one for one in text if isinstance(one, str))
     error = _first(fields, "error", "error_message") if is_failure else None
     answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
     text = text if isinstance(text, str) else ""
-    folder = _first(given, "workdir", "cwd", "dir_path", "directory")
+    folder = _first(arguments, "workdir", "cwd", "dir_path", "directory")
     folder = folder if isinstance(folder, str) else ""
     output = _output(error) or _output(answer)
     if client in _ENDINGS:
         ended = _ended(client, text, output, is_failure=is_failure)._replace(folder=folder)
-        return ended._replace(has_failed=None) if _is_unfinished(given, answer) else ended
+        return ended._replace(has_failed=None) if _is_unfinished(arguments, answer) else ended
     status = _status(_object(answer) if client == "cursor" else answer)
     if client == "codex":  # what it gives to hooks is the bare output
         record = fields.get("transcript_path")
@@ -236,7 +235,7 @@ def _command(
         if begin:
             status, output = int(begin[1]), output[begin.end() :]
     has_failed: bool | None = is_failure or None
-    if _is_unfinished(given, answer):
+    if _is_unfinished(arguments, answer):
         has_failed = None
     elif status is not None:
         has_failed = is_failure or status != 0
@@ -263,8 +262,8 @@ def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
     return Command(text, has_failed, status, "" if printed == "(empty)" else printed)
 
 
-def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:
-    in_background = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
+def _is_unfinished(arguments: Mapping[str, object], answer: object) -> bool:
+    in_background = any(arguments.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
     was = isinstance(answer, dict) and (answer.get("interrupted") is True or bool(answer.get("backgroundTaskId")))
     return in_background or was
 
@@ -317,10 +316,10 @@ def _id(value: object) -> str | None:
     return str(value) if is_plain else None
 
 
-def _digest(name: str, given: object) -> str:
+def _digest(name: str, arguments: object) -> str:
     from zlib import crc32
 
     try:
-        return f"{name}-{crc32(json.dumps(given).encode()):08x}"
+        return f"{name}-{crc32(json.dumps(arguments).encode()):08x}"
     except RecursionError:
         return name

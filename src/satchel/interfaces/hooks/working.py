@@ -58,7 +58,6 @@ def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> 
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:
-    """Handle an event at work and return the answer."""
     tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:

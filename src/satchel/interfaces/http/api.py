@@ -32,7 +32,6 @@ InThread = Callable[[Callable[[], Mapping[str, Any]]], Awaitable[Mapping[str, An
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
-    """Return the routes of the JSON API."""
     calls, callers = Calls(serving.stores), Callers()
 
     async def called(request: Request) -> Response:

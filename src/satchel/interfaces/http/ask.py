@@ -63,7 +63,6 @@ class Ask(NamedTuple):
         return blake2b(key.encode(), key=self.access.token.encode()[:64], digest_size=16).digest() if key else None
 
     def standing(self) -> Mapping[str, Any]:
-        """Return the project, run and agent that the program calls with."""
         standing: dict[str, Any] = self.member("standing", dict)
         if not all(value is None or isinstance(value, (str, bool)) for value in standing.values()):
             raise malformed("standing")
@@ -253,7 +252,6 @@ class CallerElsewhere:
 
 
 def read_facts(sent: list[Any], known_as: Callable[[str | None], str | None]) -> dict[str, Mapping[str, Any]]:
-    """Return the facts, parsed and checked."""
     if len(sent) > MAX_FACTS:
         raise InvalidInput(f"{len(sent):,} facts were sent", f"At most {MAX_FACTS:,} are taken")
 

@@ -121,7 +121,6 @@ class Calls:
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
-        """Run one call."""
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
             raise Conflict(
@@ -322,17 +321,17 @@ def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[st
     return partial(method, *arguments, **named)
 
 
-def _moment(sent: Any) -> Moment:
+def _moment(value: Any) -> Moment:
     for moment in MOMENTS:
-        if isinstance(sent, Moment) and (sent.name, sent.opens_window) == (moment.name, moment.opens_window):
+        if isinstance(value, Moment) and (value.name, value.opens_window) == (moment.name, moment.opens_window):
             return moment
     raise malformed("the moment")
 
 
-def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
+def _with_settings(config: Config, settings: Mapping[str, Any]) -> Config:
     values: dict[str, Any] = {
         name.replace(".", "_"): parse_value(_SETTINGS[name], value)
-        for name, value in given.items()
+        for name, value in settings.items()
         if name in _SETTINGS
     }
     return config.with_changes(**values) if values else config

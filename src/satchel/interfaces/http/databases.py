@@ -25,12 +25,10 @@ def store_of(name: str) -> str:
 
 
 def is_database(store: str) -> bool:
-    """Return whether a store name is that of a database."""
     return store.startswith(_PREFIX) and _NAME.fullmatch(store.removeprefix(_PREFIX)) is not None
 
 
 def name_of(store: str) -> str:
-    """Return the configured name of a token's database."""
     return store.removeprefix(_PREFIX)
 
 
@@ -51,11 +49,9 @@ class Databases:
         self._tables: Mapping[str, object] | None = None
 
     def every(self) -> dict[str, Address]:
-        """Return the addresses of all databases by name."""
         return {name: self.address(name) for name in self._known()}
 
     def address(self, name: str) -> Address:
-        """Return the address of a database, with its password."""
         known = self._known()
         if name not in known:
             close = nearest(name, known)

@@ -38,8 +38,6 @@ _RESET = (
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
-    """Return the route of events."""
-
     async def events(request: Request) -> Response:
         token = request.headers.get("authorization", "").partition(" ")[2].strip()
         access: Access = request.state.access
@@ -49,7 +47,6 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def answer(serving: Serving, request: Request, access: Access, is_valid: Callable[[], bool]) -> Response:
-    """Answer a request for events."""
     query = request.query_params
     for name in query:
         if name not in _PARAMETERS:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable
 from contextlib import suppress
 
 from satchel.base.errors import Conflict, SatchelError
-from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.exchange import Refusal
 from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
 from satchel.keep.following import Cursor, Page
@@ -111,7 +111,6 @@ class Watcher:
         self._read: tuple[object, Page] | None = None
 
     def add(self, listener: Listener) -> None:
-        """Add a listener for new commits."""
         with self._lock:
             # before the first read, so that later replacement or damage is noticed
             state = self.engine.state()
@@ -121,7 +120,6 @@ class Watcher:
                 self._thread.start()
 
     def remove(self, listener: Listener) -> None:
-        """Remove a listener."""
         with self._lock:
             self._listeners.discard(listener)
 

@@ -11,8 +11,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
-from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of, unknown_token
+from satchel.interfaces.http.exchange import (
+    CutOff,
+    Exchange,
+    Gone,
+    Refusal,
+    internal,
+    not_found,
+    refusal_of,
+    too_large,
+    unknown_token,
+)
 from satchel.interfaces.http.settings import LOOPBACK_NAMES, Buckets, Settings
 from satchel.interfaces.web.guard import LOGIN_BYTES, LOGIN_PATH
 from satchel.remote.connection import PATH

@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute, Route
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON
-from satchel.interfaces.http.failing import Refusal, unknown_token
+from satchel.interfaces.http.exchange import Refusal, unknown_token
 from satchel.remote.connection import NONCE, PATH, proof
 
 if TYPE_CHECKING:
@@ -107,13 +107,11 @@ class Metrics:
         self._refused = Counter("satchel_tokens_refused", "Requests whose token was wrong.", registry=self._registry)
 
     def request(self, exchange: Exchange) -> None:
-        """Count a completed request."""
         self._requests.labels(exchange.route, logs.method_of(exchange), str(exchange.status or 499)).inc()
         if not exchange.is_stream:
             self._seconds.labels(exchange.route).observe(exchange.seconds)
 
     def token_refused(self) -> None:
-        """Count a request with an invalid token."""
         self._refused.inc()
 
     def text(self) -> bytes:
@@ -122,7 +120,6 @@ class Metrics:
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
-    """Return the routes of health, metrics and proofs."""
     health = Health(serving.stores, serving.settings.health_seconds)
 
     async def answer(request: Request) -> Response:

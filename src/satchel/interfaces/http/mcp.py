@@ -7,10 +7,11 @@ is progress to report or the call takes long.
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -22,22 +23,12 @@ from satchel.client import Satchel
 from satchel.interfaces.http.access import SESSION_HEADER, Access, Callers, agent_of, checked_session
 from satchel.interfaces.http.bodies import parse
 from satchel.interfaces.http.exchange import Gone
+from satchel.interfaces.mcp import jsonrpc, protocol
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.jsonrpc import Id, Request, encode_notification
+from satchel.interfaces.mcp.jsonrpc import Id, Notification, Rejected, Request, RpcError, encode_notification
 from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, Server, meta_of
 from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry, Tool
 from satchel.interfaces.mcp.server import make_server
-from satchel.interfaces.mcp.streamable_http import (
-    EVENT_STREAM,
-    JSON,
-    KEEP_ALIVE_EVENT,
-    TransportError,
-    admit,
-    check_media_types,
-    encode_event,
-    read_body,
-    status_of,
-)
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import Caller
 
@@ -45,6 +36,33 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from satchel.interfaces.http.serving import Serving
+
+REVISION_HEADER: Final = "mcp-protocol-version"
+METHOD_HEADER: Final = "mcp-method"
+NAME_HEADER: Final = "mcp-name"
+SESSION_ID_HEADER: Final = "mcp-session-id"
+
+JSON: Final = "application/json"
+EVENT_STREAM: Final = "text/event-stream"
+
+HEADER_MISMATCH: Final = -32020
+_REVISION_WITHOUT_HEADER: Final = protocol.BATCH_REVISION
+"""The revision of a client that sends no header, which 2025-06-18 introduced."""
+
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+"""By method, the parameter that the header ``Mcp-Name`` repeats."""
+
+_STATUSES: Final = {
+    jsonrpc.PARSE_ERROR: 400,
+    jsonrpc.INVALID_REQUEST: 400,
+    jsonrpc.INVALID_PARAMS: 400,
+    jsonrpc.METHOD_NOT_FOUND: 404,
+    HEADER_MISMATCH: 400,
+    protocol.UNSUPPORTED_REVISION: 400,
+}
+
+KEEP_ALIVE_EVENT: Final = b": keep-alive\r\n\r\n"
+
 
 _PROGRESS = 100
 """The number of notifications that wait for a client that is slow to read them; later ones are dropped."""
@@ -101,7 +119,6 @@ class Endpoint:
         self._running: dict[Key, list[Call[Satchel]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         http = HttpRequest(scope, receive, send)
         session = http.headers.get(SESSION_HEADER)
         context = _read_context(http.state.access, http.query_params, session, self._callers)
@@ -227,7 +244,6 @@ def _json(body: bytes, status: int) -> Response:
 
 
 def _read_context(access: Access, query: Mapping[str, str], header: str | None, callers: Callers) -> CallContext:
-    """Return the context of a request."""
     if access.read_only or _is_chosen("read_only", query.get("read_only")):
         access = replace(access, read_only=True)
     names = query.get("toolsets")
@@ -256,3 +272,92 @@ def _is_chosen(name: str, value: str | None) -> bool:
     if value.lower() in _YES:
         return True
     raise InvalidInput(f"{name} {value!r} is neither yes nor no", f"Give {name}=1, or leave it out")
+
+
+class TransportError(Exception):
+    """A message refused by the transport."""
+
+    def __init__(self, status: int, error: RpcError, id: Id | None = None) -> None:  # noqa: A002 -- JSON-RPC's name
+        super().__init__(error.message)
+        self.status = status
+        self.body = jsonrpc.encode_error(id, error)
+
+
+def check_media_types(content_type: str, accept: str) -> None:
+    """Check that a client sends JSON and accepts both kinds of response."""
+    types = {_media_type(one) for one in accept.split(",")}
+    if not (types & {"*/*", "application/*", JSON} and types & {"*/*", "text/*", EVENT_STREAM}):
+        raise _invalid(406, f"Accept must list both {JSON} and {EVENT_STREAM}")
+    if _media_type(content_type) != JSON:
+        raise _invalid(415, f"Content-Type must be {JSON}")
+
+
+def read_body(body: bytes) -> Request | Notification | None:
+    """Return the one message of a body; None for an answer, since this server sends no requests."""
+    try:
+        value = jsonrpc.parse(body)
+    except RpcError as error:
+        raise TransportError(400, error) from None
+    if isinstance(value, list):
+        raise _invalid(400, "the body must be one message: send those of a batch one by one")
+    message = jsonrpc.read_message(value)
+    if isinstance(message, Rejected):
+        raise TransportError(400, message.error, message.id)
+    return message
+
+
+def admit(server: protocol.Server[Any], request: Request, headers: Mapping[str, str]) -> str:
+    """Return the revision for a request."""
+    connection, header = protocol.Connection(server), headers.get(REVISION_HEADER)
+    try:
+        if request.method == "initialize":
+            return connection.admit(request)
+        if protocol.REVISION_KEY in protocol.meta_of(request):
+            _check_headers(request, headers)
+        elif header is None or header in protocol.HANDSHAKE_REVISIONS:
+            connection.revision = header or _REVISION_WITHOUT_HEADER
+        elif header not in protocol.STATELESS_REVISIONS:
+            raise protocol.unsupported_revision(header)
+        revision = connection.admit(request)
+    except RpcError as error:
+        raise TransportError(_STATUSES.get(error.code, 400), error, request.id) from None
+    if revision in protocol.HANDSHAKE_REVISIONS and SESSION_ID_HEADER in headers:
+        problem = "there is no such session, and none is needed: initialize again, and leave out Mcp-Session-Id"
+        raise TransportError(404, RpcError(jsonrpc.INVALID_REQUEST, problem), request.id)
+    return revision
+
+
+def status_of(error: RpcError, revision: str) -> int:
+    """Return the HTTP status of an error answer, which is 200 in the handshake era."""
+    return _STATUSES.get(error.code, 200) if revision in protocol.STATELESS_REVISIONS else 200
+
+
+def encode_event(message: bytes) -> bytes:
+    return b"event: message\r\ndata: %b\r\n\r\n" % message
+
+
+def _check_headers(request: Request, headers: Mapping[str, str]) -> None:
+    expected = {REVISION_HEADER: protocol.meta_of(request)[protocol.REVISION_KEY], METHOD_HEADER: request.method}
+    name = request.params.get(_NAMED_BY.get(request.method, ""))
+    if name is not None:
+        expected[NAME_HEADER] = name
+    for header, value in expected.items():
+        if _decoded(headers.get(header)) != value:
+            raise RpcError(HEADER_MISMATCH, f"the header {header} does not match the message")
+
+
+def _decoded(header: str | None) -> str | None:
+    if header is None or not (header.startswith("=?base64?") and header.endswith("?=")):
+        return header
+    try:
+        return base64.b64decode(header[9:-2], validate=True).decode()
+    except ValueError:
+        return None
+
+
+def _media_type(text: str) -> str:
+    return text.partition(";")[0].strip().lower()
+
+
+def _invalid(status: int, problem: str) -> TransportError:
+    return TransportError(status, RpcError(jsonrpc.INVALID_REQUEST, problem))

@@ -48,7 +48,6 @@ class Servers:
         )
 
     def enter(self, url: str, port: int) -> None:
-        """Register this process as a server."""
         own = processes.own()
         running = Running(url, port, os.getpid(), 0 if own is None else own.started)
         with self._file.changing() as servers:

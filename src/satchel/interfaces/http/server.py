@@ -1,4 +1,4 @@
-"""The server process: socket, connections, signals, start and shutdown."""
+"""The server process: its application, socket, connections, signals, start and shutdown."""
 
 from __future__ import annotations
 
@@ -21,21 +21,28 @@ from typing import Any
 
 import h11
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import satchel
 from satchel.base.errors import InvalidInput, Refused, SatchelError, system_error
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import START
-from satchel.interfaces.http import logs
+from satchel.interfaces.http import api, events, health, logs, mcp
 from satchel.interfaces.http.access import AGENT, Access, Store
-from satchel.interfaces.http.app import make_app
-from satchel.interfaces.http.failing import Refusal, body_of, head_too_long, headers_of
+from satchel.interfaces.http.exchange import Refusal, body_of, confined, head_too_long, headers_of, internal, refusal_of
+from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.running import SERVER_HEADER, is_satchel
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.web import rendering
+from satchel.interfaces.web.guard import PageGuard
 
 _BACKLOG = 512
 """So many connections are accepted in one go, before any that are too many are closed."""
@@ -76,8 +83,36 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def make_app(serving: Serving) -> Starlette:
+    routes: list[BaseRoute] = []
+    for part in (health, events, api, mcp):
+        routes += part.routes(serving)
+    guard = PageGuard(serving)
+    if serving.logins is not None:
+        from satchel.interfaces.web.routes import routes as routes_of_pages
+
+        of_pages = routes_of_pages(serving, guard)
+        routes += of_pages
+        guard.protect(of_pages)
+
+    async def refused(_request: Request, error: Exception) -> Response:
+        refusal = confined(refusal_of(error) or internal(), serving.stores.without_places)
+        body = body_of(refusal)
+        response = Response(body, refusal.status)
+        response.raw_headers = headers_of(refusal, body)
+        return response
+
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Gate, serving=serving, routes=routes, guard=guard)],
+        exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), refused),
+    )
+    app.state.without_places = serving.stores.without_places
+    app.router.redirect_slashes = False
+    return app
+
+
 def address_of(listener: socket.socket, scheme: str = "http") -> str:
-    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -100,8 +135,6 @@ def run(serving: Serving, listener: socket.socket, on_ready: Callable[[], None])
 
 
 def protocol_with(settings: Settings) -> type[H11Protocol]:
-    """Return a protocol class for connections with these limits."""
-
     class Limited(Connection):
         limits = settings
 

@@ -131,12 +131,10 @@ class Serving:
         self._streams: set[asyncio.Task[object]] = set()
 
     def stream_begins(self, task: asyncio.Task[object]) -> None:
-        """Register the task of a stream of events."""
         self._streams.add(task)
         self.metrics.streams.set(len(self._streams))
 
     def stream_ends(self, task: asyncio.Task[object]) -> None:
-        """Remove a finished task."""
         self._streams.discard(task)
         self.metrics.streams.set(len(self._streams))
 

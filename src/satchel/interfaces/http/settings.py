@@ -95,10 +95,10 @@ class Buckets:
     def take(self, key: str) -> int:
         """Take a token for a key; return 0, or the whole seconds until there is one."""
         now = self._now()
-        left, since = self._left.pop(key, (float(self._per_minute), now))
-        left = min(float(self._per_minute), left + (now - since) * self._per_minute / 60)
-        is_given = left >= 1
-        self._left[key] = (left - is_given, now)
+        tokens, since = self._left.pop(key, (float(self._per_minute), now))
+        tokens = min(float(self._per_minute), tokens + (now - since) * self._per_minute / 60)
+        is_given = tokens >= 1
+        self._left[key] = (tokens - is_given, now)
         if len(self._left) > self._remembered:
             self._left.popitem(last=False)
-        return 0 if is_given else max(1, -int(-(1 - left) * 60 // self._per_minute))
+        return 0 if is_given else max(1, -int(-(1 - tokens) * 60 // self._per_minute))

@@ -66,11 +66,9 @@ class Stores:
         return Satchel(workplace, opened.place, config, self._environ)
 
     def engine(self, access: Access, *, read_only: bool) -> Engine:
-        """Return the engine for the project of a token."""
         return self.opened(access.store, read_only=read_only).workplace.engine.of_project(access.project)
 
     def opened(self, store: Store, *, read_only: bool = False) -> Satchel:
-        """Return an opened store."""
         key = store, read_only
         with self._lock:
             self._named.add(store)
@@ -118,7 +116,6 @@ class Stores:
         return self._roots[key]
 
     def every(self) -> list[Store]:
-        """Return the open stores."""
         with self._lock:
             return list(dict.fromkeys(store for store, _ in self._opened))
 

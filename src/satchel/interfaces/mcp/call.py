@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,11 +95,9 @@ class Call(Generic[ServiceT]):
         self._notify("notifications/progress", params)
 
     def cancelled(self) -> bool:
-        """Return whether the call was cancelled."""
         return self._cancelled
 
     def check(self) -> None:
-        """Raise an error if the call was cancelled."""
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
@@ -141,17 +140,21 @@ def answer(
     agent: str | None = None,
     files: Sequence[str | None] = (),
     taken: Sequence[str] = (),
-    listed: Sequence[str] = (),
 ) -> str:
-    """Render the answer to a completed call; ``listed`` are the short ids of the items that it lists."""
+    """Render the answer to a completed call."""
     call.is_done = True
     # rendered before the notice, which reads the store too and may be requested only once
     work = call.service.workplace
-    parts = [notice_for(call, agent, files, taken, listed)]
+    shown = "" if form == "json" else text()
+    parts = [notice_for(call, agent, files, taken, _LISTED.findall(shown))]
     if work.caller is not None:
         parts.append(work.caller.pop_warning())
     notice = "\n".join(part for part in parts if part is not None) or None
-    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
+    return json_answer(fields(), notice) if form == "json" else text_answer(shown, notice)
+
+
+_LISTED = re.compile(r"^([cdef][1-9][0-9]*) (?!decision|constraint)", re.MULTILINE)
+"""The short ids of items that a text shows: only they begin a line. Results of a search may cut what binds."""
 
 
 def notice_for(

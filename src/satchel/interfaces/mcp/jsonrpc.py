@@ -77,7 +77,6 @@ def parse(text: bytes) -> Any:
 
 
 def read_message(value: object, *, may_nest: bool = True) -> Request | Notification | Rejected | None:
-    """Classify one parsed message."""
     if not isinstance(value, dict):
         return Rejected(None, RpcError(INVALID_REQUEST, "a message must be an object"))
     if "method" not in value and ("result" in value or "error" in value):
@@ -140,7 +139,6 @@ def encode_error(request_id: Id | None, error: RpcError) -> bytes:
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
-    """Return a notification, without a newline."""
     return _utf8({"jsonrpc": "2.0", "method": method, "params": params})
 
 

@@ -109,7 +109,6 @@ class Server(Generic[ServiceT]):
             call.finish()
 
     def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
-        """Serve one request."""
         stateless = revision in STATELESS_REVISIONS
         if stateless:
             self._note_client(meta_of(request).get(CLIENT_INFO_KEY))

@@ -116,7 +116,6 @@ class Registry(Generic[ServiceT]):
         return [tool.listing() for tool in self.tools.values()]
 
     def tool(self, name: str) -> Tool[ServiceT]:
-        """Return a tool of this server."""
         tool = self.tools.get(name)
         if tool is not None:
             return tool

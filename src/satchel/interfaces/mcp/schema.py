@@ -70,7 +70,6 @@ def meant_name(name: str, parameters: Collection[str]) -> str | None:
 
 
 def meant_choice(value: str, choices: Collection[str]) -> str | None:
-    """Return the choice for a synonym, or None."""
     return next((one for one in _CHOICES.get(value.strip().lower(), ()) if one in choices), None)
 
 

@@ -25,7 +25,6 @@ class Method:
         self.__module__, self.__name__ = service, name
 
     def of(self, satchel: Satchel) -> Callable[..., Any]:
-        """Return the method of the service of a store."""
         method: Callable[..., Any] = getattr(getattr(satchel, self.__module__), self.__name__)
         return method
 
@@ -40,7 +39,6 @@ class Function:
         return self.load()(*arguments, **keywords)
 
     def load(self) -> Callable[..., Any]:
-        """Import and return the function itself."""
         function: Callable[..., Any] = getattr(__import__(self.__module__, fromlist=[self.__name__]), self.__name__)
         return function
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from satchel.base.config_keys import Config
     from satchel.client import Satchel
-    from satchel.keep.housekeeping import Activity, Cleared, NamesInUse
+    from satchel.keep.housekeeping.clearing import Cleared
+    from satchel.keep.housekeeping.usage import Activity, NamesInUse
 
 
 def _clear(

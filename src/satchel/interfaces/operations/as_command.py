@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import replace
 from satchel.interfaces.cli import common
 from satchel.interfaces.cli.opening import done, opened
@@ -23,7 +23,6 @@ from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import (
     AGENT,
     FULL,
-    Group,
     Operation,
     Parameter,
     Table,
@@ -53,18 +52,19 @@ _ALWAYS_TAKEN = {"db", "project", "as_json"}
 _YES, _DRY_RUN = _ASKING = ("yes", "dry_run")
 
 
-def command_named(name: str, module: str) -> click.Command:
+def command_named(name: str, module: str, purpose: str) -> click.Command:
     """Return a command, or the group of all commands with this first word, declared in a module of operations."""
     declaring = importlib.import_module(f"satchel.interfaces.operations.{module}")
     declared = {one.command: one for one in declaring.OPERATIONS if one.command[:1] == (name,)}
     if (name,) in declared:
         return _command(declared[name,])
-    return _Group(name, declaring.GROUP, {words[1]: operation for words, operation in declared.items()})
+    return _Group(name, f"{purpose}.", {words[1]: operation for words, operation in declared.items()})
 
 
 class _Group(SuggestingGroup):
-    def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
-        super().__init__(name, help=help_text(group.help, group.examples))
+    def __init__(self, name: str, purpose: str, operations: Mapping[str, Operation]) -> None:
+        first, *_ = operations.values()
+        super().__init__(name, help=help_text(purpose, first.examples[:1]))
         self._operations = operations
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -310,11 +310,28 @@ def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:
 def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.reads == "stdin":
         return common.given_or_read(value, _click_name(parameter))
-    if parameter.reads == "file":
-        return None if value is None else value.read()
+    if parameter.reads == "file" and value is not None:
+        value = value.read()
+    if parameter.takes_json and value is not None:
+        return _json_of(parameter, value)
     if isinstance(value, tuple):
         return (list(value) if parameter.takes_list else " ".join(value)) or None
     return value
+
+
+def _json_of(parameter: Parameter, text: str) -> Any:
+    import json
+
+    is_pair = parameter.metavar == "KEY=VALUE" and not text.startswith("{")
+    key, equals, value = text.partition("=") if is_pair else ("", "", text)
+    try:
+        read = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        if equals:
+            return {key: value}
+        remedy = "Give key=value, or a JSON object" if is_pair else "Give valid JSON"
+        raise InvalidInput(f"{option_of(parameter)} is no JSON ({error})", remedy) from None
+    return {key: read if isinstance(read, int | float) else value} if is_pair else read
 
 
 def _click_name(parameter: Parameter) -> str:

@@ -46,7 +46,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
             agent=agent,
             files=target.files(result),
             taken=() if target.takes is None else target.takes(result),
-            listed=_listed(result),
         )
 
     more = [one for other in others.values() for one in other.parameters if one.name not in _names(operation)]
@@ -70,11 +69,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         # agents who read the listing give one item; a batch, which needs none of these, is accepted
         required=() if others else tuple(one.name for one in parameters if one.required and not one.unlisted),
     )
-
-
-def _listed(result: object) -> list[str]:
-    items = getattr(result, "items", None)
-    return [one.ref for one in items if hasattr(one, "ref")] if isinstance(items, tuple) else []
 
 
 def _select(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:

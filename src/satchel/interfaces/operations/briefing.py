@@ -57,11 +57,7 @@ OPERATIONS = (
         "The briefing alone goes to standard output, and what it shows counts as delivered.",
         examples=("brief fix the token refresh --role developer --task T1 --budget 2000 --agent builder",),
         parameters=(
-            Parameter(
-                "role",
-                about="Your role, such as developer, tech_lead or qa_expert",
-                help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own.",
-            ),
+            Parameter("role", about="Your role, such as developer, tech_lead or qa_expert"),
             parameters.NEW_TASK.but(
                 about="Name of a task that several agents work on", help="The task; what belongs to it goes first."
             ),
@@ -69,12 +65,7 @@ OPERATIONS = (
                 about="A name for a goal that takes several attempts; reuse it in write_context and later sessions",
                 help="The loop; its scratchpads are shown, and whether it is stuck.",
             ),
-            Parameter(
-                "iteration",
-                int,
-                about="Number of the attempt; a new one resends everything",
-                help="The attempt; a new one sees everything again.",
-            ),
+            Parameter("iteration", int, about="Number of the attempt; a new one resends everything"),
             Parameter("query", about="Your next step, which ranks the answer; others see it", option="QUERY..."),
             Parameter(
                 "budget",
@@ -90,12 +81,7 @@ OPERATIONS = (
                 help="0 to 1 of the agent's window; fuller means shorter.",
                 metavar="SHARE",
             ),
-            Parameter(
-                "again",
-                bool,
-                about="Resend what you already got, as after compaction",
-                help="Repeat what was delivered.",
-            ),
+            Parameter("again", bool, about="Resend what you already got, as after compaction"),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             parameters.RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
             parameters.AGENT.but(about="Subagents: your name; every tool takes it"),

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-
-GROUP = Group(
-    "Add and list rules that the project must respect.",
-    ('rule add "No request takes longer than 200 ms" --category performance --priority high',),
-)
+from satchel.interfaces.operations.declaration import Operation, Parameter, Table
 
 
 def _person(name: str | None) -> str:
@@ -39,7 +34,7 @@ OPERATIONS = (
         examples=('rule add "Passwords are never logged" --category security --priority critical',),
         parameters=(
             Parameter("text", required=True, option="TEXT"),
-            Parameter("category", about="Such as security", default="general"),
+            Parameter("category", help="Such as security.", default="general"),
             parameters.PRIORITY.but(rare=("critical",)),  # stored as high, unless a person adds it
             parameters.NEW_PATHS,
             parameters.NEW_LAYER.but(unlisted=True),
@@ -63,7 +58,6 @@ OPERATIONS = (
             parameters.AGENT_UNLISTED,
         ),
         run=services.constraints.add,
-        prepare=parameters.with_metadata,
         writes=True,
         text=text.rules.added_text,
     ),

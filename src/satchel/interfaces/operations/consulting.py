@@ -98,13 +98,6 @@ def _with_keeping(values: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
     if not values["instructions"].strip():
         raise InvalidInput("the question is empty", "Give it as an argument or on standard input")
-    if (schema := values.pop("schema_text", None)) is not None:
-        import json
-
-        try:
-            values["schema"] = json.loads(schema)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"the file of --schema is not JSON: {error}", "Give a file with a JSON Schema") from None
     keep_as = keep if key is None else f"decision:{key}"
     return values | ({} if keep_as is None else {"keep_as": keep_as})
 
@@ -300,14 +293,13 @@ OPERATIONS = (
                 unlisted=True,
             ),
             Parameter("background", bool, about="Answer later, by get_consultation", option=None, unlisted=True),
-            Parameter("schema", dict, about="JSON Schema of the answer", option=None, unlisted=True),
             Parameter(
-                "schema_text",
+                "schema",
+                dict,
                 help="A file with a JSON Schema that the answer must match.",
-                option="--schema",
                 metavar="FILE",
                 reads="file",
-                for_people=True,
+                unlisted=True,
             ),
             Parameter(
                 "web_search",

@@ -35,12 +35,7 @@ _DECISION = (
         help="A label of your own for this value; a new value without one has 1.0.0.",
         metavar="LABEL",
     ),
-    Parameter(
-        "status",
-        about="A new one is active; deprecated ends it",
-        help="A new decision is active.",
-        choices=_STATUSES,
-    ),
+    Parameter("status", about="A new one is active; deprecated ends it", choices=_STATUSES),
     Parameter("rationale", str | None, about="Why", help="The reason.", option="--why", metavar="TEXT"),
     Parameter("expected_revision", int, about="Refuse if it has another revision; 0: only if new", option="--expect"),
 )
@@ -73,7 +68,7 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return parameters.with_metadata(values) | dict.fromkeys(cleared)
+    return values | dict.fromkeys(cleared)
 
 
 GET = Operation(

@@ -43,7 +43,6 @@ class Declared:
         raise AttributeError(f"{name} of a declaration stays as it is")
 
     def but(self, **changes: object) -> Self:
-        """Return a copy with some fields changed."""
         return type(self)(**{**self.__dict__, **changes})
 
 
@@ -98,6 +97,11 @@ class Parameter(Declared):
     def takes_list(self) -> bool:
         """Return whether it is a list, or an option that may be repeated."""
         return any(get_origin(kind) is list for kind in self._types())
+
+    @property
+    def takes_json(self) -> bool:
+        """Return whether people give it as JSON, a mapping also as ``key=value``."""
+        return dict in self._types()
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema for agents."""
@@ -231,7 +235,6 @@ class Operation(Declared):
 
     @property
     def has_actor(self) -> bool:
-        """Return whether the acting agent matters."""
         return any(one.name == AGENT for one in self.parameters)
 
     def bound(self, satchel: Satchel, notice: Mapping[str, object] | None = None) -> Callable[..., Any]:
@@ -266,7 +269,6 @@ class Operation(Declared):
         return lambda answer: fields_of(answer, self.items)
 
     def files(self, answer: Any) -> list[str]:
-        """Return the files in its answer."""
         if not self.names_files:
             return []
         if callable(self.names_files):
@@ -275,13 +277,6 @@ class Operation(Declared):
             items = answer if isinstance(answer, tuple) else getattr(answer, self.items or "items", (answer,))
             files = [getattr(item, "file", None) for item in items]
         return [file for file in files if file is not None]
-
-
-class Group(Declared):
-    """The help text of commands with the same first word."""
-
-    help: str
-    examples: tuple[str, ...]
 
 
 def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> dict[str, Any]:
@@ -319,7 +314,6 @@ _NOUNS = {"entries": "entry", "strategies": "strategy", "changes": "file change"
 
 
 def usual(operation: Operation) -> str:
-    """Return the default level of detail of a list."""
     return SNIPPETS if operation.whole else FULL
 
 

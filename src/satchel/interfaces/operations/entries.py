@@ -38,12 +38,7 @@ _NOTE = (
     ),
     parameters.NEW_TASK,
     parameters.NEW_LOOP,
-    Parameter(
-        "file",
-        about="The file it is about: a.py, or a.py:12-20",
-        help="The file it is about, also as FILE:LINE or FILE:LINE-LINE.",
-        facts="cited",
-    ),
+    Parameter("file", about="The file it is about: a.py, or a.py:12-20", facts="cited"),
     Parameter("line", int, help="The line in that file.", unlisted=True),
     parameters.SUPERSEDES,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter
+from satchel.interfaces.operations.declaration import Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.keep.patterns.records import Solution
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
 _JUDGED = re.compile(r"\s*[yxs][0-9]+\s*")
 """The short id of a solution, an error or a strategy."""
-
-GROUP = Group(
-    "Report errors, look up what fixed them, and say whether that helped.",
-    ("error report ModuleNotFoundError \"No module named 'requests'\" --lang python",),
-)
 
 
 def _outcome(
@@ -70,12 +65,7 @@ OPERATIONS = (
             Parameter("error_type", about="Such as KeyError or TS2307", required=True, option="TYPE"),
             Parameter("message", required=True, option="MESSAGE", reads="stdin"),
             Parameter("stack", help="The stack trace.", option="--stack-file", metavar="FILE", reads="file"),
-            Parameter(
-                "hints",
-                list[str],
-                unlisted=True,
-                help="Ranks solutions that share words.",
-            ),
+            Parameter("hints", list[str], unlisted=True, help="Ranks solutions that share words."),
             Parameter("lang", help="The programming language. Default: any.", unlisted=True),
             Parameter("solution", about="What fixed it, if you know", help="What fixed it, if that is known."),
             parameters.NEW_TASK.but(help="The task it was met in."),

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Object, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import Claimed
 
 _CHANGES = ("created", "modified", "deleted")
-
-GROUP = Group(
-    "Record edits, and claim files so that no two agents edit the same one.",
-    ('file claim src/auth/ --agent builder --why "new token refresh"',),
-)
 
 
 def _new_claims(claimed: Claimed) -> list[str]:

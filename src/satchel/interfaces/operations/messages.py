@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import SatchelError
 from satchel.interfaces import line
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import FULL, Group, Operation, Parameter
+from satchel.interfaces.operations.declaration import FULL, Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.keep.messages.records import MessagePage
 
 _TYPES = ("decision", "warning", "request", "info")
-
-GROUP = Group(
-    "Send messages between agents, list an agent's, and mark them read.",
-    (
-        'message send "The schema has changed, pull first" --to builder --priority high',
-        'message send "No, keep it until Friday" --reply-to m5',
-    ),
-)
 
 
 def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
@@ -34,15 +25,6 @@ def correct_addressee(error: SatchelError, values: dict[str, Any]) -> dict[str, 
     if suggestion is None or not click.confirm(f"{error.problem}. Send it to {suggestion[1]}?", err=True):
         return None
     return values | {"to": suggestion[1]}
-
-
-def _prepare(values: dict[str, Any]) -> dict[str, Any]:
-    if "payload" not in values:
-        return values
-    try:
-        return values | {"payload": json.loads(values["payload"])}
-    except ValueError as error:
-        raise InvalidInput(f"--payload is no JSON ({error})", 'Give it as in {"file": "src/auth.py"}') from error
 
 
 def _read(
@@ -133,7 +115,6 @@ OPERATIONS = (
                 "answer_minutes",
                 int,
                 about="How long you can wait for the answer; they see it",
-                help="How many minutes from now an answer is needed.",
                 option="--answer-within",
                 metavar="MINUTES",
             ),
@@ -141,7 +122,6 @@ OPERATIONS = (
         ),
         run=services.messages.send,
         writes=True,
-        prepare=_prepare,
         corrects=correct_addressee,
         text=text.messages.sent_text,
     ),
@@ -206,12 +186,7 @@ OPERATIONS = (
         "and where they left off. Of those that are gone the last 8 hours are shown.",
         examples=("who", "who --all", "who --line"),
         parameters=(
-            Parameter(
-                "all",
-                bool,
-                about="Also those who left in the last 14 days",
-                help="All of the last 14 days, gone ones too.",
-            ),
+            Parameter("all", bool, about="Also those who left in the last 14 days"),
             Parameter(
                 "line",
                 bool,

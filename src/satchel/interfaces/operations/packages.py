@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter
+from satchel.interfaces.operations.declaration import Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 _TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 _EVENTS = ("error", "blocker", "finding", "resolved", "stale")
-
-GROUP = Group(
-    "Save, list and show packages: files and texts worth handing to other agents.",
-    ('package save "How tokens are refreshed" --path docs/tokens.md --priority high',),
-)
 
 
 def _with_content(values: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +96,7 @@ OPERATIONS = (
         ),
         parameters=(
             Parameter("summary", about="One line", required=True, option="SUMMARY"),
-            Parameter("path", about="A file, read again each time", metavar="FILE", facts="package"),
+            Parameter("path", about="A file of the project", metavar="FILE", facts="package"),
             Parameter(
                 "content",
                 about="The text, instead of path",

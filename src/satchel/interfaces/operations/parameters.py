@@ -102,28 +102,6 @@ CHANGES = (
 """What a list of things that change takes after its own filters."""
 
 
-def with_metadata(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a command with the metadata as an object."""
-    text = values.get("metadata")
-    if text is None:
-        return values
-    import json
-
-    key, is_pair, value = text.partition("=")
-    try:
-        if text.startswith("{"):
-            return values | {"metadata": json.loads(text)}
-    except ValueError as error:
-        raise InvalidInput(f"--metadata is no JSON ({error})", "Give key=value, or a JSON object") from error
-    if not is_pair:
-        raise InvalidInput(f"--metadata {text[:80]!r} has no value", "Give key=value, or a JSON object")
-    try:
-        plain = json.loads(value)
-    except ValueError:
-        plain = value
-    return values | {"metadata": {key: plain if isinstance(plain, int | float) else value}}
-
-
 def one_of(name: str, message: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a check that refuses a command without any name, or with a name and ``--all``."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Operation, Parameter, Table
 
 if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
 _STATUSES = ("active", "completed", "failed")
 _RUN_ID = Parameter("run_id", about="Its name; made up if left out", option="RUN_ID")
-
-GROUP = Group(
-    "Start, end, list and show runs. A run is one piece of work by one or more agents. Without a choice of run, notes "
-    "go to the run main, which never ends, and what reads spans all runs.",
-    ('run start login-page --title "New login page"',),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,8 @@ OPERATIONS = (
         found_by="run start project phase separate work",
         command=("run", "start"),
         help="Start a run, and print the line that makes it this shell's choice. Inside a client, its session works in "
-        "the run. Without RUN_ID it is named by the day and a number.",
+        "the run. Without RUN_ID it is named by the day and a number.\n\nWithout a choice of run, notes go to the run "
+        "main, which never ends, and what reads spans all runs.",
         examples=('run start login-page --title "New login page"', 'eval "$(satchel run start login-page)"'),
         parameters=(
             _RUN_ID,

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-
-GROUP = Group(
-    "Save and list strategies: approaches that worked. `satchel error outcome s3` says whether one helped.",
-    ('strategy save token-refresh "Refresh before expiry, not on 401: no request fails"',),
-)
+from satchel.interfaces.operations.declaration import Operation, Parameter, Table
 
 _FROM_RUN = Parameter(
     "from_run",

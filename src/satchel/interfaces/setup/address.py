@@ -111,7 +111,7 @@ class Address:
     project: Path | None
 
 
-def plan_address(address: Address, found: str | None = None) -> Plan:
+def plan_address(address: Address, reply: str | None = None) -> Plan:
     """Plan the edits that make the local program use a server."""
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
@@ -133,7 +133,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     if text != file.text:
         edits.insert(0, Edit(file, text, Way.PUT))  # first: its record lists the created folders
         files.insert(0, (file.path, f"server {address.url} for {address.project or 'all projects'}"))
-    notes = [] if found is None else [found]
+    notes = [] if reply is None else [reply]
     if isinstance(now.get("url"), str) and now["url"] != address.url:
         notes.append(f"replaced the server {now['url']}")
     old = now.get("token_file")
@@ -260,7 +260,6 @@ class Remote:
             raise InvalidInput(f"{others[0]} does not go with --print", "Leave it out")
 
     def checked_url(self) -> str | None:
-        """Return the validated address, or None."""
         return None if self.url is None else checked_url(self.url, insecure=configured_for(current_folder()).insecure)
 
     def project_of(self, store: StorePlace | None) -> Path | None:

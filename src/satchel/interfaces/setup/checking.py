@@ -34,7 +34,6 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def program_of(client: Client, place: Place) -> Path | None:
-    """Return the client's program found on the user's PATH, or None."""
     folders = [name for name in place.environ.get("PATH", "").split(os.pathsep) if Path(name).is_absolute()]
     result = shutil.which(client.program, path=os.pathsep.join(folders)) if folders else None
     return None if result is None else Path(result)
@@ -172,7 +171,6 @@ class ClientCheck:
 
     @property
     def standing(self) -> Standing:
-        """The overall state of the client."""
         if not self.is_set_up:
             return Standing.NOT_SET_UP
         if not self.is_fine:

@@ -129,7 +129,6 @@ class Target(NamedTuple):
     below: Path
 
     def content(self, text: str) -> Content:
-        """Return what a text of the file holds; nothing for plain text."""
         return {} if self.syntax is None else parse(text, self.syntax)
 
     def found(self, text: str) -> list[tuple[str, Found]]:
@@ -140,14 +139,12 @@ class Target(NamedTuple):
         ]
 
     def put(self, text: str, part: JsonPart | TextPart) -> str:
-        """Return a text of the file with a part."""
         if isinstance(part, TextPart):
             return part.put(text)
         assert self.syntax is not None
         return edited(text, self.syntax, part.put(self.content(text)))
 
     def take(self, text: str, part: JsonPart | TextPart) -> str:
-        """Return a text of the file without a part."""
         if isinstance(part, TextPart):
             return part.take(text)
         assert self.syntax is not None

@@ -68,7 +68,6 @@ Change = Put | Drop | Append | Remove | Prune
 
 
 def parse(text: str, syntax: Syntax) -> dict[str, object]:
-    """Parse a configuration."""
     return _parsed(text, syntax).data
 
 

@@ -93,7 +93,6 @@ class Server:
     role = "server"
 
     def found(self, content: parts.Content) -> parts.Found:
-        """Return the state of the entry."""
         there = parts.at(content, (*self.place, parts.NAME))
         if there is None:
             return parts.Found(parts.State.MISSING)
@@ -106,7 +105,6 @@ class Server:
         return parts.Found(parts.State.CURRENT)
 
     def put(self, content: parts.Content) -> list[Change]:
-        """Return the changes that make the entry current."""
         path = (*self.place, parts.NAME)
         there = parts.at(content, path)
         if there is None:
@@ -124,7 +122,6 @@ class Server:
         ]
 
     def take(self, content: parts.Content) -> list[Change]:
-        """Return the changes that remove the entry."""
         there = parts.at(content, (*self.place, parts.NAME))
         if not isinstance(there, Mapping) or not is_ours(there):
             return []
@@ -142,7 +139,6 @@ class Server:
         ]
 
     def is_switched_off(self, content: parts.Content) -> bool:
-        """Check whether the user has disabled the entry."""
         there = parts.at(content, (*self.place, parts.NAME))
         return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
 

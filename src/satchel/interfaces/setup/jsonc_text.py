@@ -68,7 +68,6 @@ def is_on_own_line(text: str, container: Value, index: int) -> bool:
 def inserted(
     text: str, container: Value, write: Callable[[Layout], str], *, comment: re.Pattern[str], unit: str, spread: bool
 ) -> str:
-    """Return a text with an item added at the end of a container."""
     if not container.items:
         return _inserted_first(text, container, write, comment, unit, spread)
     newline, items = newline_of(text), container.items
@@ -106,7 +105,6 @@ def _inserted_first(
 
 
 def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) -> str:
-    """Return a text without one item of a container; comments stay."""
     items = container.items
     item = items[index]
     boundary = _boundary(container, index)
@@ -216,7 +214,6 @@ class JsonText:
         return self._insert(steps, value, path[len(steps) - 1])
 
     def drop(self, path: Sequence[str]) -> str:
-        """Return the text without a key that is there."""
         steps = self._walk(path)
         return cut(self._text, steps[-2][1], steps[-1][0], comment=self._comment)
 
@@ -225,7 +222,6 @@ class JsonText:
         return self._insert(self._walk(path), value, None)
 
     def remove(self, path: Sequence[str], index: int) -> str:
-        """Return the text without one element of an array that is there."""
         return cut(self._text, self._walk(path)[-1][1], index, comment=self._comment)
 
     def prune(self, path: Sequence[str]) -> str:
@@ -261,9 +257,9 @@ class JsonText:
             steps.append((places[0], self._value(value.start, 0)[0]))
         return steps
 
-    def _insert(self, found: list[tuple[int, Value]], value: object, key: str | None) -> str:
-        container = found[-1][1]
-        spread = len(found) == 1 or is_on_own_line(self._text, found[-2][1], found[-1][0])
+    def _insert(self, steps: list[tuple[int, Value]], value: object, key: str | None) -> str:
+        container = steps[-1][1]
+        spread = len(steps) == 1 or is_on_own_line(self._text, steps[-2][1], steps[-1][0])
         name = "" if key is None else json.dumps(key, ensure_ascii=False) + self._colon()
 
         def write(layout: Layout) -> str:
@@ -271,8 +267,8 @@ class JsonText:
 
         return inserted(self._text, container, write, comment=self._comment, unit=self._unit(), spread=spread)
 
-    def _layout(self, found: list[tuple[int, Value]]) -> Layout:
-        (_, parent), (place, value) = found[-2:]
+    def _layout(self, steps: list[tuple[int, Value]]) -> Layout:
+        (_, parent), (place, value) = steps[-2:]
         if is_on_own_line(self._text, parent, place):
             return Layout(newline_of(self._text), indent_at(self._text, value.start), self._unit())
         return Layout(None, "", "")

@@ -47,7 +47,6 @@ class Hook(NamedTuple):
 
 
 def hook_command(launcher: str, client: str, event: str, *, is_guarded: bool) -> str:
-    """Return the shell command of a hook."""
     call = f"{shlex.quote(launcher)} hook {client} {event}"
     return f"{_GUARD}{call}{_IN_ANY_CASE}" if is_guarded else call
 
@@ -71,7 +70,6 @@ def is_launcher(word: object) -> bool:
 
 
 def at(content: object, path: Keys) -> object:
-    """Return the value at a path of keys, or None."""
     for key in path:
         content = content.get(key) if isinstance(content, Mapping) else None
     return content
@@ -107,11 +105,9 @@ class Hooks:
         return Found(State.STALE, f"they call {', '.join(launchers)}; {reason}")
 
     def put(self, content: Content) -> list[Change]:
-        """Return the changes that make the hooks current."""
         return self._compared(content)[0]
 
     def take(self, content: Content) -> list[Change]:
-        """Return the changes that remove our hooks."""
         changes: list[Change] = []
         for event, element, _ in self._ours(content):
             changes += self._without_ours(event, element)
@@ -209,7 +205,6 @@ class Listed:
     value: object
 
     def found(self, content: Content) -> Found:
-        """Check whether the list has the value."""
         there = at(content, self.path)
         return Found(
             State.CURRENT
@@ -218,7 +213,6 @@ class Listed:
         )
 
     def put(self, content: Content) -> list[Change]:
-        """Return the change that adds the value."""
         return [] if self.found(content).state is State.CURRENT else [Append(self.path, self.value)]
 
     def take(self, content: Content) -> list[Change]:
@@ -238,15 +232,12 @@ class Chosen:
     value: object
 
     def found(self, content: Content) -> Found:
-        """Check whether the value is set."""
         return Found(State.CURRENT if is_same(at(content, self.path), self.value) else State.MISSING)
 
     def put(self, content: Content) -> list[Change]:
-        """Return the change that sets the value."""
         return [] if self.found(content).state is State.CURRENT else [Put(self.path, self.value)]
 
     def take(self, content: Content) -> list[Change]:  # noqa: ARG002 -- what every part takes
-        """Return nothing: the value goes with the entry."""
         return []
 
 
@@ -270,9 +261,7 @@ class Fixed:
         return Found(State.CURRENT if is_there else State.MISSING)
 
     def put(self, content: Content) -> list[Change]:
-        """Return the change that sets the value."""
         return [] if self.found(content).state is State.CURRENT else [Put(self.path, self.value)]
 
     def take(self, content: Content) -> list[Change]:  # noqa: ARG002 -- what every part takes
-        """Return nothing: the value goes with the file."""
         return []

@@ -79,7 +79,6 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
 
 
 def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
-    """Yield the steps that are left to the user."""
     remaining = [text for outcome in plan.outcomes for text in outcome.left]
     if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in {*CLIENTS, "server"}):
         remaining.append("Restart the clients that run now")
@@ -152,7 +151,6 @@ def check_lines(
 
 
 def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | None) -> dict[str, object]:
-    """Return the findings as JSON fields."""
     return {
         "ok": is_fine,
         "clients": [

@@ -21,13 +21,11 @@ class OwnText:
     text: str
 
     def found(self, text: str) -> Found:
-        """Check whether the file is current."""
         if not text:
             return Found(State.MISSING)
         return Found(State.CURRENT) if text == self.text else Found(State.STALE, "another version of it")
 
     def put(self, text: str) -> str:
-        """Return the content of the file."""
         if text.strip() and not text.startswith(self.mark):
             raise Refused("setup did not make this file", "Rename or remove it, then try again")
         return self.text
@@ -50,7 +48,6 @@ class Block:
     other: str
 
     def found(self, text: str) -> Found:
-        """Check whether the block is there and current."""
         current = self._current(text)
         if not current:
             return Found(State.MISSING)

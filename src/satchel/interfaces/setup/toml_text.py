@@ -81,7 +81,6 @@ class TomlText:
         return self._with_section(tuple(parent), [line])
 
     def drop(self, path: Sequence[str]) -> str:
-        """Return the text without a key or table."""
         path = tuple(path)
         lines = list(self._lines)
         for section in self._sections:

@@ -29,7 +29,6 @@ def briefing_text(briefing: Briefing, count: Count) -> str:
 
 
 def other_notes(briefing: Briefing) -> list[str]:
-    """Return the notes that are not part of the text."""
     lines = set(briefing.text.split("\n"))
     return [line for line in (f"note: {note}" for note in briefing.notes) if line not in lines]
 

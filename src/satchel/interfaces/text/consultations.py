@@ -73,7 +73,6 @@ def cost_line(done: Consultation) -> str:
 
 
 def rest_lines(done: Consultation) -> list[str]:
-    """Return the lines below the answer."""
     lines = []
     if done.answer is None:
         lines += _part_lines("inline", done.inline) + _part_lines("overflow", done.overflow)

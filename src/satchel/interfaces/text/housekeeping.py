@@ -14,7 +14,9 @@ from satchel.find.kind import KIND_NAMED
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, in_sentence
 from satchel.interfaces.text.parts import NONE, content_lines, counted, json_line, plural, quoted, value_text
-from satchel.keep import housekeeping
+from satchel.keep.housekeeping.clearing import Cleared, Forgotten
+from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
+from satchel.keep.housekeeping.usage import Activity, AgentDay, ItemUse, MemoryUse, NamesInUse, NameUse
 from satchel.redaction import redact
 from satchel.remote.where import public_id, server_for
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 400
 
 
-def summary_text(summary: housekeeping.LayerSummary, when: When | None = None) -> str:
+def summary_text(summary: LayerSummary, when: When | None = None) -> str:
     """Render the counts of each layer, and of items without one."""
     since = f"file changes since {(when or in_sentence(summary.changes_since))(summary.changes_since)}"
     lines = [f"{counted(len(summary.rows), 'layer')}: what is active in each, and {since}"]
@@ -39,16 +41,16 @@ def summary_text(summary: housekeeping.LayerSummary, when: When | None = None) -
     return "\n".join(lines)
 
 
-def summary_fields(summary: housekeeping.LayerSummary) -> dict[str, object]:
+def summary_fields(summary: LayerSummary) -> dict[str, object]:
     """Return the counts of each layer; items without a layer count as null."""
     return {"layers": fields_of(summary.rows), "changes_since": iso(summary.changes_since), "seq": summary.seq}
 
 
-def statistics_text(statistics: housekeeping.Statistics) -> str:
+def statistics_text(statistics: Statistics) -> str:
     return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields_of(statistics).items())
 
 
-def memory_text(use: housekeeping.MemoryUse) -> str:
+def memory_text(use: MemoryUse) -> str:
     """Render the use of briefed items: the most useful ones, and those that nobody confirmed."""
     head = (
         f"{counted(use.items, 'item')} briefed, {counted(use.deliveries, 'time')} in all: {use.confirmed} confirmed, "
@@ -67,7 +69,7 @@ def memory_text(use: housekeeping.MemoryUse) -> str:
     return "\n".join(lines)
 
 
-def _use_line(one: housekeeping.ItemUse) -> str:
+def _use_line(one: ItemUse) -> str:
     counts = [f"briefed {counted(one.delivered, 'time')}"]
     counts += [f"confirmed {counted(one.confirmed, 'time')}"] if one.confirmed else []
     counts += [f"success after {one.succeeded}"] if one.succeeded else []
@@ -75,9 +77,9 @@ def _use_line(one: housekeeping.ItemUse) -> str:
     return f" {one.ref} {', '.join(counts)}: {quoted(one.text)}"
 
 
-def usage_text(usage: housekeeping.NamesInUse | housekeeping.Activity) -> str:
+def usage_text(usage: NamesInUse | Activity) -> str:
     """Render the names in use, a line for each kind, or what each agent did, a heading for each day."""
-    if isinstance(usage, housekeeping.Activity):
+    if isinstance(usage, Activity):
         lines = [] if usage.days else ["nobody has written anything in the last 7 days"]
         for began_at, day in groupby(usage.days, lambda one: one.began_at):
             lines += [f"{iso(began_at)[:10]}:", *map(_agent_line, day)]
@@ -89,7 +91,7 @@ def usage_text(usage: housekeeping.NamesInUse | housekeeping.Activity) -> str:
     return "\n".join([*lines, *([f"{counted(left_out, 'name')} more"] if left_out else [])])
 
 
-def _agent_line(one: housekeeping.AgentDay) -> str:
+def _agent_line(one: AgentDay) -> str:
     counts = (
         (one.writes, "write"),
         (one.changes, "file change"),
@@ -101,28 +103,28 @@ def _agent_line(one: housekeeping.AgentDay) -> str:
     return f" {'no name' if one.agent is None else value_text(one.agent)}: {done}"
 
 
-def _name_use(one: housekeeping.NameUse) -> str:
+def _name_use(one: NameUse) -> str:
     counts = (one.decisions, "decision"), (one.rules, "rule")
     return f"{value_text(one.name)} ({', '.join(counted(number, noun) for number, noun in counts if number)})"
 
 
-def cleared_text(cleared: housekeeping.Cleared) -> str:
+def cleared_text(cleared: Cleared) -> str:
     counts = _cleared_counts(cleared)
     if not counts:
         return "nothing is old enough to be removed"
     return f"removed {counts}" if cleared.done else f"would remove {counts}; nothing was removed: give confirm=true"
 
 
-def people_cleared_text(cleared: housekeeping.Cleared) -> str:
+def people_cleared_text(cleared: Cleared) -> str:
     return cleared_text(cleared).removesuffix(": give confirm=true")
 
 
-def clear_question(would: housekeeping.Cleared) -> str | None:
+def clear_question(would: Cleared) -> str | None:
     counts = _cleared_counts(would)
     return f"Remove {counts}?" if counts else None
 
 
-def _cleared_counts(cleared: housekeeping.Cleared) -> str:
+def _cleared_counts(cleared: Cleared) -> str:
     removed = (
         (cleared.messages, "message"),
         (cleared.file_changes, "file change"),
@@ -133,7 +135,7 @@ def _cleared_counts(cleared: housekeeping.Cleared) -> str:
     return ", ".join(counted(number, noun) for number, noun in removed if number)
 
 
-def forgotten_fields(item: housekeeping.Forgotten) -> dict[str, object]:
+def forgotten_fields(item: Forgotten) -> dict[str, object]:
     """Return a forgotten item without its text, which may be a secret."""
     fields: dict[str, object] = fields_of(item)
     return fields | ({"text": ""} if item.done else {})
@@ -147,7 +149,7 @@ def _value_text(value: object) -> str:
     return str(value)
 
 
-def people_statistics_text(statistics: housekeeping.Statistics) -> str:
+def people_statistics_text(statistics: Statistics) -> str:
     import click
 
     from satchel.interfaces.cli.common import size_text
@@ -198,7 +200,6 @@ def people_statistics_text(statistics: housekeeping.Statistics) -> str:
 
 
 def compact(satchel: Satchel, *, quiet: bool) -> Shrunk:
-    """Compact the store, with a progress bar."""
     from satchel.interfaces.cli.common import progress
 
     with progress("compacting", quiet=quiet):
@@ -217,12 +218,11 @@ def compacted_text(done: Shrunk) -> str:
     return f"{size_text(done.before)} before, {size_text(done.after)} after"
 
 
-def forget_question(would: housekeeping.Forgotten) -> str:
-    """Return an item and the question whether to forget it."""
+def forget_question(would: Forgotten) -> str:
     return f"{_item(would)}\nRemove it permanently?"
 
 
-def forgotten_text(item: housekeeping.Forgotten) -> str:
+def forgotten_text(item: Forgotten) -> str:
     """Confirm that an item was forgotten, and list where it still is; its text may be a secret and is left out."""
     import click
 
@@ -244,7 +244,7 @@ def forgotten_text(item: housekeeping.Forgotten) -> str:
     return "\n".join(lines)
 
 
-def _item(item: housekeeping.Forgotten) -> str:
+def _item(item: Forgotten) -> str:
     return "\n".join([f"{item.ref} {item.kind}:", *content_lines(item.text[:_MAX_SHOWN])])
 
 

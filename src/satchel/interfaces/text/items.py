@@ -199,7 +199,6 @@ def retracted_text(retracted: Retracted) -> str:
 
 
 def confirmed_text(confirmed: Confirmed) -> str:
-    """Confirm an item, with all persons and agents that confirmed it."""
     by = f"confirmed by {', '.join(map(value_text, confirmed.by))}" if confirmed.by else "nobody confirmed it"
     return "\n".join(
         [

@@ -126,7 +126,6 @@ def content_fields(content: PackageContent) -> dict[str, object]:
 
 
 def show_contents(contents: Sequence[PackageContent]) -> None:
-    """Print the contents of packages, and to stderr the line of each."""
     import click
 
     from satchel.interfaces.cli.common import warn_notes

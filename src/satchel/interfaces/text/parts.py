@@ -98,7 +98,6 @@ def total_text(count: int, total: int) -> str:
 
 
 def plural(noun: str, number: int) -> str:
-    """Return the form of a noun after a number."""
     if number == 1:
         return noun
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

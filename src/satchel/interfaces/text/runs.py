@@ -39,7 +39,6 @@ def ended_text(done: EndedRun) -> str:
 
 
 def export_line(run_id: str) -> str:
-    """Return the line that chooses a run in a shell."""
     import shlex
 
     return f"export SATCHEL_RUN={shlex.quote(run_id)}"

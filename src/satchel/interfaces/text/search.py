@@ -56,7 +56,6 @@ def results_text(page: FoundPage) -> str:
 
 
 def show_results(page: FoundPage) -> None:
-    """Print results, with the matches marked."""
     lists.show_lines(page, "results", [_line_for_people(result) for result in page.results])
 
 
@@ -164,7 +163,6 @@ class Outline:
 
 
 def outlines_text(page: Any, noun: str, detail: str, when: lists.When | None = None) -> str:
-    """Render a page of any kind in titles or snippets."""
     outlines = [outline_of(one) for one in items_of(page)]
     lines = [lists.head_text(noun, page, len(outlines))]
     if detail == "titles":
@@ -183,7 +181,6 @@ def outlines_text(page: Any, noun: str, detail: str, when: lists.When | None = N
 
 
 def outlines_fields(page: Any, items: str, detail: str) -> dict[str, Any]:
-    """Return a page of any kind in titles or snippets as JSON fields."""
     from satchel.base.clock import iso
     from satchel.interfaces.text.json import rest_fields
 

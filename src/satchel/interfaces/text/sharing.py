@@ -24,13 +24,12 @@ def sharing_text(done: records.Sharing) -> str:
     head = f"{_did(done.done, 'wrote', 'write')} {counted(len(done.items), 'file')}"
     lines = [head + ("; commit them when you like" if done.done and done.items else ""), *_items(done.items)]
     lines += [f"not shared: {ref}: {reason}" for ref, reason in done.refused]
-    return "\n".join([*lines, *note_lines(done.notes)])
+    return "\n".join(lines)
 
 
 def unshared_text(done: records.Sharing) -> str:
-    """Confirm which items are no longer shared."""
     head = f"{counted(len(done.items), 'item')} {'no longer' if done.done else 'would no longer be'} shared"
-    return "\n".join([head, *_items(done.items), *note_lines(done.notes)])
+    return "\n".join([head, *_items(done.items)])
 
 
 def synced_text(done: records.Synced) -> str:
@@ -59,7 +58,7 @@ def list_text(listed: records.SharedList) -> str:
     of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
     head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
     hint = "Proposals from documents such as AGENTS.md: `satchel import docs`"
-    return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes), hint])
+    return "\n".join([head, *_items(listed.items), *_problems(listed.problems), hint])
 
 
 def settled_text(settled: Settled) -> str:
@@ -75,7 +74,6 @@ def settled_text(settled: Settled) -> str:
 
 
 def differences_text(differences: records.Differences) -> str:
-    """Render each waiting proposal with the stored state."""
     if not differences.items:
         return "no proposals are waiting"
     return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)
@@ -114,7 +112,6 @@ def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:
 
 
 def block_text(block: Block) -> str:
-    """Return what was written, or would be."""
     if not block.changed:
         state = f"{block.file} is up to date"
     elif block.is_check:

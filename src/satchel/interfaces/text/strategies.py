@@ -39,7 +39,6 @@ def strategy_line(strategy: Strategy) -> Line:
 
 
 def show_proposals(proposals: Sequence[StrategyProposal]) -> None:
-    """Print proposed strategies, each with the command that saves it."""
     import click
 
     for one in proposals:

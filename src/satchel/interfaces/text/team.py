@@ -110,7 +110,7 @@ def _line(one: TeamSession, now: int, shared: Collection[str]) -> str:
         *(("with", name) for name in one.agents[1:]),
         ("continues", _predecessor(one)),
     )
-    name = value_text(one.agents[0] if one.agents else None)
+    name = value_text(one.name)
     parts = [f"{mark}:{value_text(value)}" for mark, value in marked if value is not None]
     state = [] if one.own and one.state.name in {"working", "waiting"} else [state_text(one, now)]
     return " ".join([f"{name} (your session)" if one.own else name, *parts, *state])

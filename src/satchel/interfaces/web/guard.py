@@ -11,7 +11,7 @@ from starlette.types import Scope
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.exchange import Refusal
 from satchel.interfaces.http.settings import LOOPBACK_NAMES, Buckets
 from satchel.interfaces.web.logins import Login
 

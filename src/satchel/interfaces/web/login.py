@@ -13,7 +13,7 @@ from starlette.responses import Response
 from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON, person_of
-from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.exchange import Refusal
 from satchel.interfaces.web.guard import PageGuard
 from satchel.interfaces.web.logins import LOGIN_MS, Login, Logins
 from satchel.interfaces.web.rendering import html

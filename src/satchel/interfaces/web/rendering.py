@@ -18,7 +18,7 @@ from satchel.base.invisible import revealed
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN
 from satchel.find.snippets import Snippet
-from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
+from satchel.interfaces.http.exchange import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
 from satchel.keep.names import shown_name
 

@@ -222,7 +222,6 @@ def form_page(
     button: str,
     fields: Mapping[str, object],
     *,
-    place: str = "",
     explained: Sequence[str] = (),
     texts: Sequence[tuple[str, str]] = (),
     labels: Mapping[str, str] = MappingProxyType({}),
@@ -234,17 +233,16 @@ def form_page(
     Args:
         path: the action of the form, below the project.
         fields: its fields with their values.
-        place: the path of its entry in the navigation.
         explained: paragraphs above it.
         texts: headings with texts above it.
         labels: of fields, where they are not the usual ones.
-        back: the path of the page for those who cancel.
+        back: the path of the page for those who cancel; a form of an item belongs to the memory.
         data: the JSON; None is the fields.
     """
     form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": _in_use(request, fields)}
     context = {"form": form, "explained": explained, "texts": texts, "back": back}
     data = {"path": path, "fields": [*fields]} if data is None else data
-    return Page(title, "form.html", context, data, place)
+    return Page(title, "form.html", context, data, "/memory" if back.startswith("/items/") else "")
 
 
 def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, Sequence[NameUse]]:

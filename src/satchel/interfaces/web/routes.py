@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.interfaces.http import events, logs
-from satchel.interfaces.http.failing import confined, internal, refusal_of
+from satchel.interfaces.http.exchange import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
@@ -45,17 +45,17 @@ _UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     projects = Projects(serving)
 
-    def page(view: View, *, as_json: bool = False) -> Endpoint:
+    def visit(answer: Callable[[_Visit, bytes], Response]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            return await to_thread.run_sync(_Visit(projects, request).show, view, as_json)
+            return await to_thread.run_sync(answer, _Visit(projects, request), await request.body())
 
         return endpoint
+
+    def page(view: View, *, as_json: bool = False) -> Endpoint:
+        return visit(lambda one, _: one.show(view, as_json))
 
     def act(path: str) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await to_thread.run_sync(_Visit(projects, request).act, path, await request.body())
-
-        return endpoint
+        return visit(lambda one, body: one.act(path, body))
 
     async def stream(request: Request) -> Response:
         visit = _Visit(projects, request)
@@ -63,19 +63,12 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         access = projects.access(project, visit.login)
         return await events.answer(serving, request, access, lambda: guard.holds(visit.cookie))
 
-    async def log_out(request: Request) -> Response:
-        assert serving.logins is not None
-        return await to_thread.run_sync(_Visit(projects, request).log_out, serving.logins, await request.body())
-
-    async def nowhere(request: Request) -> Response:
-        return await to_thread.run_sync(_Visit(projects, request).miss)
-
     below = "/p/{project}"
     login_page = LoginPage(serving, guard)
     every: list[BaseRoute] = [
         Route(LOGIN_PATH, login_page.page, methods=["GET"]),
         Route(LOGIN_PATH, login_page.trade, methods=["POST"]),
-        Route("/logout", log_out, methods=["POST"]),
+        Route("/logout", visit(lambda one, body: one.log_out(serving.logins, body)), methods=["POST"]),
         Route(STATIC_PATH, _static, methods=["GET"]),
         Route("/", page(start), methods=["GET"]),
         Route(_json_path("/"), page(start, as_json=True), methods=["GET"]),
@@ -93,7 +86,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     every += [
         Route(below, _moved("/"), methods=["GET"]),
         Route(f"{below}/{{rest:path}}", page(_nothing), methods=["GET"]),
-        _BrowserRoute("/{rest:path}", nowhere, methods=["GET"]),
+        _BrowserRoute("/{rest:path}", visit(lambda one, _: one.miss()), methods=["GET"]),
     ]
     return every
 
@@ -146,11 +139,12 @@ class _Visit:
         except Exception as error:  # noqa: BLE001 -- every error becomes a page
             return self._fail(error, values)
 
-    def log_out(self, logins: Logins, body: bytes) -> Response:
+    def log_out(self, logins: Logins | None, body: bytes) -> Response:
         try:
             self._read_form(body)
         except (InvalidInput, Refused) as error:
             return self._fail(error)
+        assert logins is not None
         logins.revoke(self.login.id)
         return RedirectResponse(LOGIN_PATH, 303, headers=PAGE_HEADERS)
 

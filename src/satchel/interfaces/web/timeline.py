@@ -180,6 +180,6 @@ def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, poi
     if any(one.ended_at < began for one, began in zip(bars, [*(bar.began_at for bar in bars[1:]), end], strict=False)):
         # one line below the others
         bars.insert(0, window.bar("silent", bars[0].began_at, end, "Silent, where no other state is drawn"))
-    agent = shown_name(session.agents[0]) if session.agents else session.client or "no name yet"
+    agent = shown_name(session.name) if session.name else session.client or "no name yet"
     label = f"{agent}: {state.name} since {clock(state.since_at)} UTC"
     return Lane(name or agent, None if name else session.uid, label, tuple(bars), points)

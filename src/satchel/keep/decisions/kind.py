@@ -62,17 +62,20 @@ _NAMES = Codec(
 VALUE_SQL = "i.value_text, i.value_number"  # the columns of a value: text or number
 
 _UID = Field("uid", fields.HEX)
-_STATE = (
+_CONTENT = (
     Field("value", VALUE, sql=VALUE_SQL, either=2, required=True),
     Field("status", fields.one_of(STATUSES), required=True),
     Field("version", fields.NAME, default=DEFAULT_VERSION),
     fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
     Field("rationale", fields.TEXT),
+    Field("paths", fields.PATHS, default="[]"),
+    Field("metadata", fields.METADATA, default=fields.EMPTY),
+)
+_STATE = (
+    *_CONTENT,
     fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
     Field("tags", _NAMES, default="[]"),
     Field("scopes", _NAMES, default="[]"),
-    Field("paths", fields.PATHS, default="[]"),
-    Field("metadata", fields.METADATA, default=fields.EMPTY),
     Field("set_at", fields.TIME, required=True),
 )
 # the columns that identify a state of a decision
@@ -165,13 +168,7 @@ DECISION: ItemKind[Any] = ItemKind(
     (
         fields.BEGAN,
         Field("key", fields.NAME, required=True),
-        Field("value", VALUE, sql=VALUE_SQL, either=2, required=True),
-        Field("status", fields.one_of(STATUSES), required=True),
-        Field("version", fields.NAME, default=DEFAULT_VERSION),
-        fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
-        Field("rationale", fields.TEXT),
-        Field("paths", fields.PATHS, default="[]"),
-        Field("metadata", fields.METADATA, default=fields.EMPTY),
+        *_CONTENT,
         fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),

@@ -12,12 +12,12 @@ from satchel.base.text import shortened
 from satchel.find import likeness
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
-from satchel.keep.decisions.records import Decision
+from satchel.keep.decisions.records import Decision, NewDecision
 from satchel.keep.names import PERSONS, alike_form, find_agent, is_persons, look_of, shown_name
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions.updates import Prepared, Setter
+    from satchel.keep.decisions.updates import Setter
 
 _PROPOSED = ("value", "tags", "scopes", "paths", "layer", "version", "rationale", "metadata")
 
@@ -146,7 +146,7 @@ def ends(metadata: records.Metadata) -> bool:
     return metadata.get(_WISH) == _END
 
 
-def as_draft(current: Decision, wanted: Decision, new: Prepared) -> Prepared:
+def as_draft(current: Decision, wanted: Decision, new: NewDecision) -> NewDecision:
     """Return what an agent wanted as the draft that proposes it."""
     # a new value is no longer the wish to end
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
@@ -169,7 +169,7 @@ def as_draft(current: Decision, wanted: Decision, new: Prepared) -> Prepared:
 
 
 def find_agreement(
-    transaction: Transaction, by: Setter, new: Prepared, before: Decision | None
+    transaction: Transaction, by: Setter, new: NewDecision, before: Decision | None
 ) -> tuple[Decision, Decision] | None:
     """Return the draft that another agent accepts, and the decision of an agent that it changes; None for neither."""
     if before is None or new.status != "active" or not isinstance(new.value, records.Keep):
@@ -184,7 +184,7 @@ def find_agreement(
     return draft, decision
 
 
-def as_accepted(current: Decision, draft: Decision | None, new: Prepared) -> Prepared:
+def as_accepted(current: Decision, draft: Decision | None, new: NewDecision) -> NewDecision:
     """Return a decision as its draft proposes it, but for the fields that are given."""
     accepted = replace(new, key=current.key, status="active", expected_revision=None)
     if draft is None:
@@ -215,14 +215,14 @@ def proposed_fields(current: Decision | records.DecisionState, draft: Decision) 
     return records.changed_fields(current, replace(draft, status=current.status))
 
 
-def other_fields(current: Decision, proposed: Decision | Prepared) -> str:
+def other_fields(current: Decision, proposed: Decision | NewDecision) -> str:
     """Return what a proposal changes besides a new value and its reason, as "other tags, paths"; empty for nothing."""
     shown = ("value", "rationale") if str(current.value) != str(proposed.value) else ()
     names = [name for name in records.changed_fields(current, proposed) if name not in shown]
     return f"other {', '.join(names)}" if names else ""
 
 
-def as_prepared(decision: Decision, new: Prepared) -> Prepared:
+def as_prepared(decision: Decision, new: NewDecision) -> NewDecision:
     """Return what is set with the fields of a decision where it leaves them out."""
     kept = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
     return replace(new, **kept)

@@ -52,6 +52,7 @@ class NewDecision:
         rationale: the reason.
         expected_revision: set it only if this is its revision; 0 requires a new key.
         until: the date or condition that ends it, at most 200 characters; kept in ``metadata``, shown in briefings.
+        notes: remarks for the writer, made as it is checked.
     """
 
     key: str
@@ -66,6 +67,7 @@ class NewDecision:
     expected_revision: int | None = None
     metadata: Metadata | Keep | None = KEEP
     until: str | Keep | None = KEEP
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +201,12 @@ class ChangedDecision:
     human_key: str | None = None
 
 
-_CHANGEABLE = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
+CHANGEABLE = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
 
 
 def changed_fields(before: Any, now: Any) -> list[str]:
     """Return the names of the fields that differ between two states of a decision."""
-    changed = [name for name in _CHANGEABLE if getattr(before, name) != getattr(now, name)]
+    changed = [name for name in CHANGEABLE if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
     return changed

@@ -13,6 +13,7 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.decisions import updates
 from satchel.keep.decisions.records import (
+    CHANGEABLE,
     KEEP,
     STATUSES,
     ChangedDecision,
@@ -132,20 +133,8 @@ class Decisions:
         before = history.history.items[0] if history.history.items else history.decision
         if before.status == "draft" and before.agent is not None and not is_persons(before.agent):
             agent = before.agent  # an agent's proposal stays the agent's, and waits for a person again
-        return self.set(
-            history.decision.key,
-            before.value,
-            tags=before.tags,
-            scopes=before.scopes,
-            paths=before.paths,
-            metadata=before.metadata,
-            layer=before.layer,
-            version=before.version,
-            status=before.status,
-            rationale=before.rationale,
-            expected_revision=revision,
-            agent=agent,
-        )
+        fields = {name: getattr(before, name) for name in CHANGEABLE}
+        return self.set(history.decision.key, **fields, expected_revision=revision, agent=agent)
 
     def get(self, key: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> DecisionHistory:
         """Return a decision with its previous states, newest first."""

@@ -14,7 +14,7 @@ from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import proposals, records, tables
-from satchel.keep.decisions.records import DEPRECATED, Decision
+from satchel.keep.decisions.records import DEPRECATED, Decision, NewDecision
 from satchel.keep.fields import metadata_in
 from satchel.keep.names import (
     check_identifier,
@@ -37,26 +37,8 @@ _MAX_KEYS = 2_000
 FieldValue = TypeVar("FieldValue")
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A decision checked without the store; KEEP marks omitted fields."""
-
-    key: str
-    value: records.Value | records.Keep
-    tags: tuple[str, ...] | records.Keep
-    scopes: tuple[str, ...] | records.Keep
-    paths: tuple[str, ...] | records.Keep
-    layer: str | records.Keep | None
-    version: str | records.Keep
-    status: str | records.Keep
-    rationale: str | records.Keep | None
-    expected_revision: int | None
-    notes: tuple[str, ...]
-    metadata: records.Metadata | records.Keep = records.KEEP
-    until: str | records.Keep | None = records.KEEP
-
-
-def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
+def prepare(new: NewDecision, workplace: Workplace) -> NewDecision:
+    """Return a decision with its fields checked without the store, and notes on what was changed."""
     key = check_identifier(new.key, "key")
     limit = workplace.max_content_bytes
     notes: list[str] = []
@@ -97,17 +79,17 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         notes += metadata_notes
     if new.expected_revision is not None:
         check_whole("expected_revision", new.expected_revision, 2**31 - 1)
-    return Prepared(
+    return replace(
+        new,
         key=key,
         value=value,
         tags=_check_list(new.tags, "tags"),
         scopes=scopes,
         paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
-        version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
+        version=_check_label(new.version, "version"),
         status=_check_status(new.status),
         rationale=rationale,
-        expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
         metadata=metadata,
         until=_check_label(new.until, "until"),
@@ -167,7 +149,7 @@ class SetResult:
     changes: tuple[records.ChangedDecision, ...] = ()
 
 
-def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
+def upsert(transaction: Transaction, by: Setter, new: NewDecision, similar: Sequence[int] = ()) -> SetResult:
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     is_person = is_persons(by.actor.name)
     persons = proposals.target(transaction, by.project_id, new.key, exact=is_person)
@@ -223,14 +205,14 @@ def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> Set
     return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
 
 
-def _accepts(new: Prepared, draft: Decision | None) -> bool:
+def _accepts(new: NewDecision, draft: Decision | None) -> bool:
     if draft is None:
         return new.status in {"active", records.KEEP} and not isinstance(new.value, records.Keep)
     return draft.status != "active" and _keep_or(new.status, draft.status) == "active"
 
 
 def _accept(
-    transaction: Transaction, by: Setter, new: Prepared, draft: Decision | None, current: Decision
+    transaction: Transaction, by: Setter, new: NewDecision, draft: Decision | None, current: Decision
 ) -> SetResult:
     accepted = proposals.as_accepted(current, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
@@ -240,7 +222,7 @@ def _accept(
     return _told(replace(result.decision, similar=similar), (*result.changes, *ended))
 
 
-def _propose(transaction: Transaction, by: Setter, new: Prepared, current: Decision, wanted: Decision) -> SetResult:
+def _propose(transaction: Transaction, by: Setter, new: NewDecision, current: Decision, wanted: Decision) -> SetResult:
     new = proposals.as_draft(current, wanted, new)
     draft = records.load(transaction, by.project_id, check_identifier(new.key, "key"))
     if draft is None:
@@ -273,7 +255,7 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, current: Decis
     return _told(made, changes)
 
 
-def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] | None) -> SetResult:
+def _create(transaction: Transaction, by: Setter, new: NewDecision, similar: Sequence[int] | None) -> SetResult:
     project_id = by.project_id
     if isinstance(new.value, records.Keep):
         raise InvalidInput(
@@ -330,7 +312,7 @@ def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | No
     return nearest(key, (row[0] for row in rows))
 
 
-def _check_revision(new: Prepared, before: Decision | None, now: int) -> None:
+def _check_revision(new: NewDecision, before: Decision | None, now: int) -> None:
     expected, actual = new.expected_revision, 0 if before is None else before.revision
     if expected is None or expected == actual:
         return
@@ -344,20 +326,20 @@ def _check_revision(new: Prepared, before: Decision | None, now: int) -> None:
     )
 
 
-def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: Decision) -> Decision:
+def _resolve(transaction: Transaction, by: Setter, new: NewDecision, before: Decision) -> Decision:
     project_id, now = by.project_id, by.now
 
-    def registered(table: str, names: tuple[str, ...] | records.Keep, before: tuple[str, ...]) -> tuple[str, ...]:
+    def registered(table: str, names: Sequence[str] | records.Keep | None, before: tuple[str, ...]) -> tuple[str, ...]:
         if isinstance(names, records.Keep):
             return before
-        spelled = {ensure_name(transaction, table, project_id, name, now)[1] for name in names}
+        spelled = {ensure_name(transaction, table, project_id, name, now)[1] for name in names or ()}
         return tuple(sorted(spelled, key=str.casefold))
 
     layer = before.layer
     if not isinstance(new.layer, records.Keep):
         layer = None if new.layer is None else ensure_layer(transaction, by.workplace, project_id, new.layer, now)[1]
     is_other = not isinstance(new.value, records.Keep) and new.value != before.value
-    metadata = _keep_or(new.metadata, before.metadata)
+    metadata = _keep_or(new.metadata, before.metadata) or {}
     if not isinstance(new.until, records.Keep):
         metadata = {key: value for key, value in metadata.items() if key != "until"}
         metadata |= {} if new.until is None else {"until": new.until}
@@ -366,11 +348,11 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: Decisi
         before,
         value=_keep_or(new.value, before.value),
         status=_keep_or(new.status, before.status),
-        version=_keep_or(new.version, records.DEFAULT_VERSION if is_other else before.version),
+        version=_keep_or(new.version, None if is_other else before.version) or records.DEFAULT_VERSION,
         layer=layer,
         tags=registered("tags", new.tags, before.tags),
         scopes=registered("scopes", new.scopes, before.scopes),
-        paths=_keep_or(new.paths, before.paths),
+        paths=before.paths if isinstance(new.paths, records.Keep) else tuple(new.paths or ()),
         metadata=metadata,
         rationale=_keep_or(new.rationale, None if is_other else before.rationale),
     )
@@ -416,7 +398,7 @@ def _similar(
     return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 
 
-def similar_values(transaction: Transaction, project_id: int, new: Prepared) -> tuple[int, ...]:
+def similar_values(transaction: Transaction, project_id: int, new: NewDecision) -> tuple[int, ...]:
     """Return decisions with nearly the same value as one about to be set."""
     if not isinstance(new.value, str):
         return ()

@@ -33,7 +33,7 @@ INSTRUCTIONS = """\
 The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools \
 are not listed, search your tools for "satchel".
 
-- Begin each task, and go on after your context was compacted, by asking it for a briefing.
+- When you begin a task, and after your context was compacted, ask it for a briefing.
 - Before you edit files, check whether another agent has claimed them.
 - Keep at once what others could need: what you found out, what was decided, an error and what fixed it."""
 """The text for agents in a project's own instructions; it names no tools, whose names differ by client."""

@@ -46,6 +46,12 @@ class NewChange(NamedTuple):
     description: str | None = None
 
 
+def new_change(work: Workplace, project_id: int, actor: Actor, place: Place, change: str, now: int) -> NewChange:
+    expires = work.retention.expires_at(now, work.retention.file_changes_hours)
+    number = change_number(change)
+    return NewChange(place.path, project_id, number, actor.number, actor.session, place.worktree, expires, now)
+
+
 def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     """Insert an edit and its search document; return its number, uid and seq."""
     file, *columns = new
@@ -67,18 +73,8 @@ def record(
 ) -> FileChange:
     """Insert an edit, and return it."""
     number, name = layer or (None, None)
-    new = NewChange(
-        place.path,
-        project_id,
-        change_number(change),
-        actor.number,
-        actor.session,
-        place.worktree,
-        work.retention.expires_at(now, work.retention.file_changes_hours),
-        now,
-        number,
-        description,
-    )
+    new = new_change(work, project_id, actor, place, change, now)
+    new = new._replace(layer_id=number, description=description)
     item, uid, seq = insert(transaction, new)
     return FileChange(
         *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),

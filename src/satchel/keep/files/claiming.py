@@ -30,9 +30,6 @@ DOING = "claiming files"
 _MAX_MINUTES = 7 * 24 * 60
 _MAX_REASON_CHARS = 600
 
-RENEWED_MS = 60_000
-"""Minimum time between renewals of an automatic claim."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
@@ -96,24 +93,6 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
         refusals.remove_claimed(by, places)
     expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
-
-
-def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
-    """Return the caller's claims on all requested places, if none needs to be renewed yet."""
-    with projects.reading(work) as (transaction, project):
-        now = work.clock()
-        actor = reading(transaction, work, project.id, request.agent)
-        by = Claimant(transaction, project.id, actor, now)
-        overlaps = claims.find_overlaps(by, request.places, request.shared)
-    own = {lease.place: lease.claim for lease in overlaps.mine}
-    due = now + request.terms.minutes * 60_000 - RENEWED_MS
-    own_claims = [own[place] for place in request.places if place in own]
-    if len(own_claims) < len(request.places) or any(
-        one.expires_at <= due or (place not in request.shared and not one.exclusive)
-        for place, one in zip(request.places, own_claims, strict=True)
-    ):
-        return None
-    return Claimed(actor.name or "", tuple(own_claims), tuple(one.path for one in own_claims), (), (), claimed_at=now)
 
 
 def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused) -> int:

@@ -66,8 +66,8 @@ class Terms(NamedTuple):
     """
 
     minutes: int
-    reason: str | None
-    automatic: bool
+    reason: str | None = None
+    automatic: bool = False
 
 
 class Overlaps(NamedTuple):

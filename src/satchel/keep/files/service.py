@@ -43,7 +43,6 @@ from satchel.store.transaction import Transaction
 MAX_PATHS = 100
 """Maximum number of paths claimed, released or checked by one call."""
 
-AUTOMATIC_MINUTES = 5
 MAX_WINDOW_SECONDS = 86_400
 WINDOW_SECONDS = 3_600
 """Default age of changes that are reported."""
@@ -144,7 +143,6 @@ class Files(Service):
         minutes: int | None = None,
         reason: str | None = None,
         wait_seconds: int = 0,
-        automatic: bool = False,
         agent: str | None = None,
     ) -> Claimed:
         """Claim files, folders and keys, or renew the agent's claims on them: all of them or none.
@@ -153,17 +151,15 @@ class Files(Service):
             paths: files; folders with their content, such as ``src/auth/`` or ``src/auth/**``; ``.`` or ``**`` for the
                 whole project; or keys for anything else, such as ``issue:311``. Nobody else may claim what they cover.
             shared: others that everyone may claim who claims them shared too; 1 to 100 with ``paths``.
-            minutes: duration, 1 to 10,080; None takes ``claims.minutes``, or 5 for automatic claims.
+            minutes: duration, 1 to 10,080; None takes ``claims.minutes``.
             reason: one line of at most 300 characters; None keeps the reason of a renewed claim.
             wait_seconds: how long to wait for claims of others, 0 to 45; waiting calls are served in order. At most 4
                 calls of an opened store wait at once.
-            automatic: whether a program that watches the agent claims. Such a claim is renewed at most once a minute,
-                and does not change an explicit claim of the agent.
             agent: the claimant; None takes the default.
 
         Returns:
-            The claims; claims of others on the same paths in other worktrees, which do not conflict; and, unless
-            automatic, changes of the last hour to newly claimed files.
+            The claims; claims of others on the same paths in other worktrees, which do not conflict; and changes of the
+            last hour to newly claimed files.
 
         Raises:
             Conflict: another agent holds some of it in this worktree; the error says who, since when, until when and
@@ -180,10 +176,7 @@ class Files(Service):
             twice = next(place.path for place in in_common if wanted.count(place) > 1)
             raise InvalidInput(f"{twice} is in paths and in shared", "Name it in one of them")
         check_whole("wait_seconds", wait_seconds, projects.MAX_WAIT_SECONDS)
-        if not isinstance(automatic, bool):
-            raise InvalidInput(f"automatic {automatic!r} is neither true nor false", "Give true or false")
-        default = AUTOMATIC_MINUTES if automatic else work.claim_minutes
-        minutes = default if minutes is None else claiming.check_minutes(minutes)
+        minutes = work.claim_minutes if minutes is None else claiming.check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else claiming.check_reason(reason, work.max_content_bytes)
         name = names.needed_agent(work, agent, claiming.DOING)
         # imported before the write, so that a failing import cannot make a successful claim look failed
@@ -193,12 +186,9 @@ class Files(Service):
         request = claiming.ClaimRequest(
             name,
             {place: one.exists for place, one in on_disk.items()},
-            claims.Terms(minutes, reason, automatic),
+            claims.Terms(minutes, reason),
             frozenset(in_common),
         )
-        claimed = claiming.recently_renewed(work, request) if automatic else None
-        if claimed is not None:
-            return claimed
         try:
             if wait_seconds:
                 claimed = claiming.wait_for_claim(work, self._seats, request, wait_seconds)
@@ -216,8 +206,6 @@ class Files(Service):
             raise claims.ClaimRefused(refused.problem, remedy, refused.places, refused.holders) from None
         notes = (*notes, *_folder_warnings(on_disk))
         claimed = replace(claimed, new=tuple(place.path for place, one in on_disk.items() if one.exists is False))
-        if automatic:
-            return replace(claimed, notes=(*notes, *claimed.notes))
         with suppress(SatchelError, OSError):  # the claim is already stored
             claimed = checking.add_recent_activity(work, claimed, on_disk, WINDOW_SECONDS * 1_000, name)
         return replace(claimed, notes=(*notes, *claimed.notes))

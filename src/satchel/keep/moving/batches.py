@@ -18,7 +18,7 @@ from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading, author_of, claim_of, is_of_person
 from satchel.keep.moving.records import Outcome, Verdict
-from satchel.keep.moving.states import Source, State
+from satchel.keep.moving.states import State
 from satchel.keep.names import is_persons, marked_name
 from satchel.store.transaction import RuleBroken, insert_rows, set_of, update_row
 
@@ -43,14 +43,14 @@ class _New(NamedTuple):
 
 
 class Batch:
-    def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
-        self._decided = decided
+    def __init__(self, kind: LineKind, reading: Reading) -> None:
+        self._decided = reading.decided
         self._kind = kind
         names = (*(field.name for field in kind.fields), *(part.name for part in kind.parts))
         self._known = frozenset({"kind", "id", "uid", "seq", *names})
         self._reading = reading
         self._transaction = reading.transaction
-        self._source = source
+        self._source = reading.source
         self._states: dict[bytes, list[State]] = {}
         self._new: list[_New] = []
         self._seen: list[tuple[bytes, bytes, bool]] = []
@@ -300,14 +300,14 @@ class Batch:
             elif incoming == base or (
                 not self._source.is_ordered and moving.rank_of(arrival.line) < moving.rank_of(ours)
             ):
-                outcome, notes = Outcome.KEPT, ()
+                outcome, notes = Outcome.PRESENT, ()
             else:
                 outcome, notes = Outcome.UPDATED, self._change(arrival, number, ours)
         except SatchelError as error:
             self._leave_out(arrival.place, arrival.line, error.problem)
             return
         merged = self._merge(arrival, number, ours)
-        if merged and outcome in {Outcome.PRESENT, Outcome.KEPT}:
+        if merged and outcome is Outcome.PRESENT:
             outcome = Outcome.UPDATED
         after = moving.digest(self._ours([number])[number])
         states.out_of_step(self._transaction, self._reading.project, self._source, [arrival.uid])
@@ -333,13 +333,13 @@ class Batch:
         # both sides have changed since they were last in step, if they ever were
         theirs, own = moving.rank_of(arrival.line), moving.rank_of(ours)
         if self._kind.name == "run" and ours["uid"] != arrival.line["uid"]:
-            return Outcome.KEPT, ("a run of this name exists here: its items are added to that run",)
+            return Outcome.PRESENT, ("a run of this name exists here: its items are added to that run",)
         later = (theirs, moving.digest(arrival.line)) > (own, moving.digest(ours))
         if moving.core_digest(arrival.line) == moving.core_digest(ours):
             # only soft fields differ: the later side wins without a conflict
-            return (Outcome.UPDATED, self._change(arrival, number, ours)) if later else (Outcome.KEPT, ())
+            return (Outcome.UPDATED, self._change(arrival, number, ours)) if later else (Outcome.PRESENT, ())
         if self._in_history(arrival.line, ours):
-            return Outcome.KEPT, ()
+            return Outcome.PRESENT, ()
         if self._in_history(ours, arrival.line):
             return Outcome.UPDATED, self._change(arrival, number, ours)
         if later:

@@ -14,7 +14,7 @@ from satchel.base.vocabulary import LAYERS
 from satchel.find.kind import Kind
 from satchel.keep import fields, runs
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
-from satchel.keep.fields import Codec, Field, read_uid
+from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks
@@ -97,28 +97,13 @@ _SESSION_KIND = LineKind(
 )
 
 
-_CORRECTED = {kind.name.lower(): kind for kind in Kind if kind.text is not None}
-_BY_NUMBER = {kind.number: name for name, kind in _CORRECTED.items()}
+_CORRECTED = {kind.name.lower(): kind.number for kind in Kind if kind.text is not None}
 
 
-def _corrected(column: str) -> str:
-    choices = " ".join(
-        f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = i.{column})"
-        for kind in _CORRECTED.values()
-    )
-    return f"CASE i.item_kind {choices} END"
-
-
-def _corrected_item(value: Any, reading: Reading, name: str) -> int:
-    read_uid(value, name)
-    kind = _CORRECTED[_BY_NUMBER[reading.row["item_kind"]]]
-    number = reading.number_of(kind.table, value)
-    if number is None:
-        raise InvalidInput(f"its {name} {value} is missing", "Export the corrected item with the correction")
-    return number
-
-
-_ITEM = Codec("the uid of another item", bytes.hex, _corrected_item, is_number=True)
+def _corrected(name: str) -> Field:
+    column = f"{name}_id"
+    sql = marks.of_item("uid", _CORRECTED.values(), "i.item_kind", f"i.{column}")
+    return Field(name, marks.item_codec("item_kind"), column, sql, required=name == "item")
 
 
 def _correction_derived(_: Reading, row: dict[str, Any]) -> None:
@@ -131,9 +116,9 @@ _CORRECTION_KIND = LineKind(
     (
         fields.CREATED,
         Field("action", fields.one_of(("superseded", "retracted", "confirmed")[:CONFIRMED]), required=True),
-        Field("item_kind", fields.choice({name: kind.number for name, kind in _CORRECTED.items()}), required=True),
-        Field("item", _ITEM, "item_id", _corrected("item_id"), required=True),
-        Field("heir", _ITEM, "heir_id", _corrected("heir_id")),
+        Field("item_kind", fields.choice(_CORRECTED), required=True),
+        _corrected("item"),
+        _corrected("heir"),
         fields.AUTHOR,
         fields.SESSION,
         Field("reason", fields.TEXT),

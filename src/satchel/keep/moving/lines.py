@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -27,7 +28,7 @@ _PER_PAGE = 500
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
     """Return the lines of items by id, without those that no longer exist; refuse damaged ones."""
-    plan = _plan(LINE_KINDS[kind])
+    plan = _plan(kind)
     rows = transaction.all(
         f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
         {"project": project_id},
@@ -55,7 +56,7 @@ def all_lines(
         if kind == marks.DELIVERY:
             yield from marks.window_lines(transaction, project_id)
             continue
-        plan = _plan(LINE_KINDS[kind])
+        plan = _plan(kind)
         where, values = _condition(plan.kind, project_id, now)
         values["after"] = 0
         where += " AND i.id > :after"
@@ -86,8 +87,7 @@ def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[s
 
 def digest(line: Line) -> bytes:
     """Return a digest of an item's content, without ids and what is merged without a conflict, such as counters."""
-    plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash(line, plan.apart, plan)
+    return _hash(line, _plan(line["kind"]).apart)
 
 
 class Tally:
@@ -108,29 +108,28 @@ class Tally:
 
 def has_ignored_fields(line: Line) -> bool:
     """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
-    return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
+    return not _plan(line["kind"]).ignored.isdisjoint(line)
 
 
 def whole_digest(line: Line) -> bytes:
     """Return a digest of a whole line except its ids; equal to :func:`digest` if it has no other fields."""
-    plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash(line, _IDS, plan)
+    return _hash(line, _IDS)
 
 
 def core_digest(line: Line) -> bytes:
     """Return a digest of an item's content without the soft fields, which may differ without a conflict."""
-    plan = _plan(LINE_KINDS[line["kind"]])
-    return _hash(line, plan.apart | plan.soft, plan)
+    plan = _plan(line["kind"])
+    return _hash(line, plan.apart | plan.soft)
 
 
 _IDS = frozenset({"id", "uid", "seq"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-def _hash(line: Line, without: frozenset[str], plan: _Plan) -> bytes:
+def _hash(line: Line, without: frozenset[str]) -> bytes:
     # missing fields and the order of names do not matter
     content = {name: value for name, value in line.items() if value is not None and value != [] and name not in without}
-    for name in plan.sets:
+    for name in _plan(line["kind"]).sets:
         if isinstance(content.get(name), list):
             content[name] = sorted(content[name], key=str)
     return blake2b(_encode(content).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
@@ -163,25 +162,21 @@ class _Plan:
     ignored: frozenset[str]
 
 
-_PLANS: dict[str, _Plan] = {}
-
-
-def _plan(kind: LineKind) -> _Plan:
-    plan = _PLANS.get(kind.name)
-    if plan is None:
-        columns = ", ".join(field.expression for field in kind.fields)
-        apart = {field.name for field in kind.fields if field.merge in {MAX, MIN}}
-        apart |= {part.name for part in kind.parts if not part.is_own}
-        plan = _PLANS[kind.name] = _Plan(
-            kind,
-            f"SELECT i.id, i.uid, {'i.seq' if kind.has_seq else 'NULL'}, {columns} FROM {kind.table} i",
-            _shows(kind.fields),
-            frozenset(apart | _IDS),
-            frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
-            tuple(part.name for part in kind.parts if part.is_own and not part.is_single),
-            frozenset(apart),
-        )
-    return plan
+@cache
+def _plan(name: str) -> _Plan:
+    kind = LINE_KINDS[name]
+    columns = ", ".join(field.expression for field in kind.fields)
+    apart = {field.name for field in kind.fields if field.merge in {MAX, MIN}}
+    apart |= {part.name for part in kind.parts if not part.is_own}
+    return _Plan(
+        kind,
+        f"SELECT i.id, i.uid, {'i.seq' if kind.has_seq else 'NULL'}, {columns} FROM {kind.table} i",
+        _shows(kind.fields),
+        frozenset(apart | _IDS),
+        frozenset(field.name for field in kind.fields if field.merge in {SOFT, FILL}),
+        tuple(part.name for part in kind.parts if part.is_own and not part.is_single),
+        frozenset(apart),
+    )
 
 
 def _shows(fields: Sequence[Field]) -> _Shows:

@@ -79,11 +79,12 @@ def _expiry(number: int, table: str) -> str:
 _EXPIRING = (Kind.MESSAGE.number, Kind.FILE_CHANGE.number, Kind.ERROR_PATTERN.number, SOLUTION)
 
 
-def _of_item(column: str, numbers: Iterable[int] = KIND_OF) -> str:
+def of_item(column: str, numbers: Iterable[int] = KIND_OF, kind: str = "s.kind", item: str = "s.item_id") -> str:
+    """Return SQL for a column of the item, of one of the kinds, that two columns of a row name."""
     cases = (
-        f"WHEN {number} THEN (SELECT n.{column} FROM {_TABLES[number]} n WHERE n.id = s.item_id)" for number in numbers
+        f"WHEN {number} THEN (SELECT n.{column} FROM {_TABLES[number]} n WHERE n.id = {item})" for number in numbers
     )
-    return f"CASE s.kind {' '.join(cases)} END"
+    return f"CASE {kind} {' '.join(cases)} END"
 
 
 _EXPIRIES = " ".join(f"WHEN {number} THEN ({_expiry(number, _TABLES[number])})" for number in _EXPIRING)
@@ -93,20 +94,25 @@ _MARKS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,
             CASE s.item_id WHEN {NOBODY} THEN {NOBODY} ELSE s.kind END AS kind, s.item_id,
-            {_of_item("uid", _TABLES)} AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
+            {of_item("uid", _TABLES)} AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
             s.seq, s.created_at
         FROM seen s JOIN agents a ON a.id = s.person_id WHERE s.kind IN ({", ".join(map(str, _OF.values()))})
     ) x WHERE item_id <= 0 OR item IS NOT NULL
 )"""
 
 
-def _item(value: Any, reading: Reading, name: str) -> int:
-    table = _TABLES.get(reading.row["kind"])
-    read_uid(value, name)
-    number = None if table is None else reading.number_of(table, value)
-    if number is None:
-        raise InvalidInput(f"its {name} {value} is missing", "Export the item with the mark")
-    return number
+def item_codec(kind: str, what: str = "the uid of an item") -> Codec:
+    """Return the codec of an item's uid, whose kind is in another column of the row."""
+
+    def read(value: Any, reading: Reading, name: str) -> int:
+        table = _TABLES.get(reading.row[kind])
+        read_uid(value, name)
+        number = None if table is None else reading.number_of(table, value)
+        if number is None:
+            raise InvalidInput(f"its {name} {value} is missing", "Export the item with it")
+        return number
+
+    return Codec(what, bytes.hex, read, is_number=True)
 
 
 def _take_seen(reading: Reading, line: Line) -> bool:
@@ -122,13 +128,7 @@ SEEN_KIND = LineKind(
     (
         fields.name_field("person", fields.ADDRESSEE, "agents", "person_id", required=True),
         Field("of", fields.choice(_OF), "kind", required=True),
-        Field(
-            "item",
-            Codec("the uid of an item or of an agent", bytes.hex, _item, is_number=True),
-            "item_id",
-            "i.item",
-            default=0,
-        ),
+        Field("item", item_codec("kind", "the uid of an item or of an agent"), "item_id", "i.item", default=0),
         Field("seq", fields.WHOLE, required=True),
         Field("created_at", fields.TIME, required=True),
     ),
@@ -185,7 +185,7 @@ _OUTCOMES = {"rejected": 0, **{kind.name.lower(): kind.number for kind in (Kind.
 _DOCUMENT_TEXTS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.project_id, s.path, s.digest) AS id, s.digest AS uid,
-            {_of_item("uid", filter(None, _OUTCOMES.values()))} AS item, s.*
+            {of_item("uid", filter(None, _OUTCOMES.values()))} AS item, s.*
         FROM document_texts s
     ) x WHERE item_id = 0 OR item IS NOT NULL
 )"""
@@ -206,7 +206,7 @@ DOCUMENT_KIND = LineKind(
         Field("line", fields.WHOLE, required=True),
         Field("clients", fields.TEXT),
         Field("of", fields.choice(_OUTCOMES), "kind", required=True),
-        Field("item", Codec("the uid of an item", bytes.hex, _item, is_number=True), "item_id", "i.item", default=0),
+        Field("item", item_codec("kind"), "item_id", "i.item", default=0),
         Field("seq", fields.WHOLE, required=True),
         fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
         Field("created_at", fields.TIME, required=True),
@@ -237,7 +237,7 @@ DELIVERY_FIELDS = (
 
 _SELECT = f"""
     SELECT w.id, o.uid, w.number, r.run_id, w.task_id, w.role, a.name, w.iteration,
-        s.kind, {_of_item("uid")}, s.created_at, s.seq < {_of_item("seq")}
+        s.kind, {of_item("uid")}, s.created_at, s.seq < {of_item("seq")}
     FROM windows w JOIN deliveries s ON s.window_id = w.id LEFT JOIN sessions o ON o.id = w.session_id
     LEFT JOIN runs r ON r.id = w.run_id LEFT JOIN agents a ON a.id = w.agent_id
     WHERE w.project_id = :project AND w.id > :after AND w.id <= :last ORDER BY w.id, s.kind, s.item_id

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
@@ -10,8 +11,14 @@ from satchel.base.vocabulary import IMPORTED_MARK, LAYERS, MAIN_RUN
 from satchel.keep import names, runs
 from satchel.keep.fields import SOFT, Field, read_uid
 from satchel.keep.kind import Line, Part, Rows
+from satchel.keep.moving.states import Source, open_source
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.decisions.records import ChangedDecision
+
+    OnProposed = Callable[[Transaction, ChangedDecision], None]
 
 _OF_PROJECT = frozenset({"sightings", "error_reports"})  # tables of parts with a project_id column
 
@@ -33,10 +40,16 @@ def is_of_person(line: Line) -> bool:
 
 
 class Reading:
-    """State of reading lines, one after the other.
+    """State of an import from one source, and of reading its lines, one after the other.
+
+    Args:
+        source: name of the source; a merge is based on the state last in step with it.
+        written_at: when the lines were written, in milliseconds UTC; None if unknown, so they may be older than others.
+        last_seq: of an import as written, the project's last change number where the lines come from; None otherwise.
+        on_proposed: of an agent's import, tells a person of a draft that proposes to change their decision.
 
     Attributes:
-        last_seq: of an import as written, the project's last change number where the lines come from.
+        decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
         at: the age of the current item; names created for it get the same age.
         changed: whether the stored item differs from the line.
         is_by_agent: whether an agent imports: what persons wrote here stays.
@@ -49,12 +62,25 @@ class Reading:
     project: int
 
     def __init__(
-        self, workplace: Workplace, now: int, *, last_seq: int | None, is_by_agent: bool, is_accepted: bool
+        self,
+        workplace: Workplace,
+        *,
+        source: str,
+        now: int | None = None,
+        written_at: int | None = None,
+        decided: bool = False,
+        last_seq: int | None = None,
+        is_by_agent: bool = False,
+        is_accepted: bool = False,
+        on_proposed: OnProposed | None = None,
     ) -> None:
-        self._last_seq = last_seq
-        self.is_by_agent, self.is_accepted = is_by_agent, is_accepted
         self.workplace = workplace
-        self.now = self.at = now
+        self.now = self.at = workplace.clock() if now is None else now
+        self.decided, self.is_by_agent, self.is_accepted = decided, is_by_agent, is_accepted
+        self.last_seq = last_seq
+        self._from = source, written_at
+        self._source: Source | None = None
+        self._on_proposed = on_proposed
         self.new_layers: dict[str, str] = {}
         self.new_runs: dict[str, str] = {}
         self._runs: dict[str, int] = {}
@@ -63,9 +89,16 @@ class Reading:
         self.begin()
 
     def start(self, transaction: Transaction, project: int) -> None:
-        """Go on in another transaction, before which others may have written."""
+        """Continue in another transaction, before which others may have written."""
         self.transaction, self.project = transaction, project
         self.forget()
+
+    @property
+    def source(self) -> Source:
+        """The source, whose next round of imports begins with the first line."""
+        if self._source is None:
+            self._source = open_source(self.transaction, self.project, *self._from)
+        return self._source
 
     def forget(self) -> None:
         for cache in (self._runs, self._numbers):
@@ -74,11 +107,11 @@ class Reading:
     @property
     def is_as_written(self) -> bool:
         """Whether pins, marks and change numbers are taken as they are."""
-        return self._last_seq is not None
+        return self.last_seq is not None
 
     def seq(self, written: object, new: int) -> int:
         """Return the change number of a row: as it is written where that is taken, else the new one."""
-        is_valid = isinstance(written, int) and self._last_seq is not None and 0 < written <= self._last_seq
+        is_valid = isinstance(written, int) and self.last_seq is not None and 0 < written <= self.last_seq
         return int(written) if is_valid else new  # type: ignore[call-overload]
 
     def bounded(self, table: str, line: Line) -> Line:

@@ -158,7 +158,6 @@ class Outcome(Enum):
     ADDED = "added"
     UPDATED = "updated"
     PRESENT = "present"
-    KEPT = "kept"
     CONFLICT = "conflict"
     LEFT_OUT = "left_out"
 
@@ -168,8 +167,8 @@ class Verdict:
     """Verdict on one line.
 
     Attributes:
-        outcome: ``kept`` if the local state is newer, ``conflict`` if both sides changed; both states are then kept
-            and ``note`` names the winner.
+        outcome: ``present`` also if the local state is newer, ``conflict`` if both sides changed; both states are then
+            kept and ``note`` names the winner.
         note: a remark, or the reason it was left out.
     """
 

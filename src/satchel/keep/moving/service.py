@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from satchel.base.clock import iso
 from satchel.base.errors import (
@@ -36,12 +37,15 @@ from satchel.keep.moving.records import (
     KindLines,
     Trouble,
 )
-from satchel.keep.moving.taking import PER_TRANSACTION, OnProposed, Outcome, Taking
+from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.actors import record_action, record_passage, require_person
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.moving.reading import OnProposed
 
 Progress = Callable[[int, int], None]  # called with the lines done and the total
 
@@ -68,7 +72,7 @@ _WITH_PROJECTS = ("sqlew", "bazinga", "claude-mem")
 
 
 class Moving(Service):
-    """Export and import of a project; ``on_proposed`` is that of :class:`Taking`."""
+    """Export and import of a project; ``on_proposed`` is that of :class:`satchel.keep.moving.reading.Reading`."""
 
     def __init__(self, workplace: Workplace, on_proposed: OnProposed) -> None:
         super().__init__(workplace)
@@ -187,7 +191,19 @@ class Moving(Service):
                 version, or cut; nothing was changed.
         """
         require_person(self._workplace, "import as written", "Leave out --as-written")
-        return _Import(self._workplace, read_lines(file, stream)).run_as_written(progress)
+        arriving = read_lines(file, stream)
+        last_seq, kinds = arriving.header.get("seq"), arriving.header.get("kinds")
+        if not isinstance(last_seq, int) or not isinstance(kinds, list) or not all(one in kinds for one in _AS_WRITTEN):
+            raise InvalidInput(
+                f"{file} is no export of a whole project", "Write it with `satchel export`, without --kinds"
+            )
+        taking = Taking(
+            self._workplace,
+            source=arriving.name,
+            written_at=arriving.written_at,
+            last_seq=min(max(last_seq, 0), _MAX_SEQ),
+        )
+        return _Import(taking, arriving).run_as_written(progress)
 
     def take(self, arriving: Arriving, *, dry_run: bool = False, progress: Progress | None = None) -> Imported:
         """Import lines from any reader.
@@ -196,28 +212,26 @@ class Moving(Service):
         and all agents get a message.
         """
         is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
-        if dry_run:
-            with self._workplace.engine.upkeep.temporary_copy(self._workplace.clock) as engine:
-                workplace = replace(self._workplace, engine=engine, caller=None)
-                return replace(_Import(workplace, arriving, is_by_agent).run(progress), done=False)
-        imported = _Import(self._workplace, arriving, is_by_agent, self._on_proposed).run(progress)
-        if not is_by_agent:
+        copy = self._workplace.engine.upkeep.temporary_copy(self._workplace.clock) if dry_run else nullcontext(None)
+        with copy as engine:
+            taking = Taking(
+                self._workplace if engine is None else replace(self._workplace, engine=engine, caller=None),
+                source=arriving.name,
+                written_at=arriving.written_at,
+                is_by_agent=is_by_agent,
+                on_proposed=None if dry_run else self._on_proposed,
+            )
+            imported = replace(_Import(taking, arriving).run(progress), done=not dry_run)
+        if not (is_by_agent or dry_run):
             with projects.writing(self._workplace) as (transaction, project, now):
                 record_passage(transaction, self._workplace, project.id, f"imported {arriving.name}", now)
         return imported
 
 
 class _Import:
-    def __init__(
-        self,
-        workplace: Workplace,
-        arriving: Arriving,
-        is_by_agent: bool = False,
-        on_proposed: OnProposed | None = None,
-    ) -> None:
-        self._workplace = workplace
-        self._on_proposed = on_proposed
-        self._is_by_agent = is_by_agent
+    def __init__(self, taking: Taking, arriving: Arriving) -> None:
+        self._workplace = taking.workplace
+        self._taking = taking
         self._arriving = arriving
         self._outcomes: dict[str, Counter[Outcome]] = {}
         self._conflicts: list[ImportConflict] = []
@@ -225,33 +239,18 @@ class _Import:
         self._more = 0
 
     def run(self, progress: Progress | None) -> Imported:
-        work, arriving = self._workplace, self._arriving
-        now = work.clock()
-        taking = Taking(
-            work,
-            source=arriving.name,
-            now=now,
-            written_at=arriving.written_at,
-            is_by_agent=self._is_by_agent,
-            on_proposed=self._on_proposed,
-        )
+        work, arriving, now = self._workplace, self._arriving, self._taking.now
         for batch in self._batches(_ONLY_AS_WRITTEN, progress):
             with work.engine.write() as transaction:
-                self._take(transaction, projects.ensure(transaction, work, now).id, taking, batch)
+                self._take(transaction, projects.ensure(transaction, work, now).id, batch)
         if self._conflicts:
             self._tell(now)
         for trouble in arriving.troubles:
             self._trouble(trouble)
-        return self._result(taking)
+        return self._result()
 
     def run_as_written(self, progress: Progress | None) -> ImportedAsWritten:
-        work, arriving = self._workplace, self._arriving
-        last_seq, kinds = arriving.header.get("seq"), arriving.header.get("kinds")
-        if not isinstance(last_seq, int) or not isinstance(kinds, list) or not all(one in kinds for one in _AS_WRITTEN):
-            raise InvalidInput(
-                f"{arriving.source} is no export of a whole project", "Write it with `satchel export`, without --kinds"
-            )
-        now = work.clock()
+        work, arriving, now = self._workplace, self._arriving, self._taking.now
         with work.engine.without_deadline(), work.engine.write() as transaction:
             project = projects.ensure(transaction, work, now)
             if moving.count(transaction, project.id, 0):
@@ -259,11 +258,9 @@ class _Import:
                     f"the project {project.name} of {work.engine.location} is not empty",
                     "Nothing was imported; name an empty store with --db, or leave out --as-written to merge",
                 )
-            last_seq = min(max(last_seq, 0), _MAX_SEQ)
-            transaction.next_seq(project.id, last_seq)
-            taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at, last_seq=last_seq)
+            transaction.next_seq(project.id, self._taking.last_seq or 0)
             for batch in self._batches({marks.DELIVERY}, progress):
-                self._take(transaction, project.id, taking, batch)
+                self._take(transaction, project.id, batch)
             exported = _digests(arriving.end)
             if exported is None:
                 raise StoreDamaged(
@@ -295,10 +292,8 @@ class _Import:
             if progress is not None:
                 progress(done, max(done, self._arriving.total))
 
-    def _take(
-        self, transaction: Transaction, project_id: int, taking: Taking, batch: Sequence[tuple[str, str, Line]]
-    ) -> None:
-        verdicts = taking.take(transaction, project_id, [line for _, _, line in batch])
+    def _take(self, transaction: Transaction, project_id: int, batch: Sequence[tuple[str, str, Line]]) -> None:
+        verdicts = self._taking.take(transaction, project_id, [line for _, _, line in batch])
         for (table, row, line), verdict in zip(batch, verdicts, strict=True):
             self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
             if verdict.outcome is Outcome.CONFLICT:
@@ -328,8 +323,8 @@ class _Import:
             project_id = projects.ensure(transaction, work, now).id
             messages.post(transaction, project_id, text, now, work.retention, sender=None, to=None)
 
-    def _result(self, taking: Taking) -> Imported:
-        arriving = self._arriving
+    def _result(self) -> Imported:
+        arriving, taking = self._arriving, self._taking
         notes = list(arriving.notes)
         if taking.new_layers:
             notes.append(f"new layers: {', '.join(taking.new_layers.values())}")
@@ -373,7 +368,7 @@ def _counted(kind: str, outcomes: Counter[Outcome]) -> KindImported:
         rows=outcomes.total(),
         added=outcomes[Outcome.ADDED],
         updated=outcomes[Outcome.UPDATED],
-        present=outcomes[Outcome.PRESENT] + outcomes[Outcome.KEPT],
+        present=outcomes[Outcome.PRESENT],
         conflicts=outcomes[Outcome.CONFLICT],
         left_out=outcomes[Outcome.LEFT_OUT],
     )

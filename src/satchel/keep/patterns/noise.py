@@ -38,6 +38,8 @@ _FORMS = (
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
     ("location:", r"^ *location: .*$", ""),
     ("  Stop.", r"\.  Stop\.$", ""),
+    # an inner cause below a message
+    ("─▶ ", r"^ *[╰├]─▶ +(?:× +)?", "    "),
     # the properties of an object
     ("\n}", r"^ {2}\w+: .*\n(?: {2}[\w\]}].*\n| {3,}.*\n){0,60}?\}$", ""),
     # pydantic's value
@@ -72,8 +74,9 @@ _FORMS = (
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
-    # the command that npm starts, and curl's progress before its message
+    # curl's progress before its message, and the command that npm starts
     ("--:--", r"^.*--:--:-- +\d+", ""),
+    ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
     # advice with a list below
     ("[recovered]", r" \[recovered\]", ""),
     ("which satisfies", r"^ *\.\.\. which satisfies .*$", ""),
@@ -87,9 +90,14 @@ _FORMS = (
 VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
-    (" line ", r" (?:at|in) \S{1,300}(?: on)? line \d+(?:, col(?:umn)? \d+)?[.:]?(?=\s|$)", ""),
+    (
+        "",
+        r" (?:(?:at|in) (?:file )?['\"]?[^\s'\"]{1,300}['\"]?(?:(?: on)? line \d+|(?<=\w):\d+(?=$))"
+        r"(?:, col(?:umn)? \d+)?|on line \d+ of \S{1,300}?)[.:]?(?=\s|$)",
+        "",
+    ),
     ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
-    ("", r"^[^\s:]{1,300}\.(?!so\b)\w{1,8}: (?=[^\n]*['\"`]|(?:\S+ ){5}\S)", ""),
+    ("", r"^[^\S\n]*[^\s:]{1,300}\.(?!so\b)\w{1,8}:{1,2}(?:\d+:|\$\S{0,100}:)? (?=[^\n]*['\"`]|(?:\S+ ){5}\S)", ""),
     ("", r" ?[(\[][^\s()\[\]:]{1,300}\.\w{1,8}(?::\d+){1,2}[)\]]", ""),
     (".o:", r"(?<!\S)[^\s:()]{1,300}\.o:(?:\([^()\n]{0,200}\):?|[^\s:]{1,300}:\d+:) ?", ""),
     (
@@ -123,24 +131,21 @@ VARIANTS = (
 )
 
 # lines below which the first one names the cause
-_LISTS = ("* What went wrong:\n", "Could not resolve dependency:\n", "The conflict is caused by:\n")
-
-_SECTIONS = ("--- stderr\n", " lines of output]\n")  # lines below which a wrapped program's own output stands
+_LISTS = ("Could not resolve dependency:\n", "The conflict is caused by:\n")
 
 # beginnings of lines that only report that something else failed
 _WRAPPERS = (
     *("Execution failed for task", "Could not determine the dependencies", "Build failed "),
     *("Could not compile settings file", "failed to run custom build command", "subprocess-exited-with-error"),
     *("Test suite failed to run", "Failed to build", "The user requested ", "error during build"),
-    *("Error installing ", "A problem occurred", "A failure occurred while executing", "Compilation error. See"),
-    *("ERR_PNPM_RECURSIVE_RUN",),
+    *("Error installing ", "ERR_PNPM_RECURSIVE_RUN"),
 )
 
 _wrapping = lazy_regex(
     r"Failed (?:tasks|targets|jobs|steps)\b"
     r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$"
     r"|.{0,60}\baborted (?:at|due to)\b"
-    r"|To \S+$"
+    r""
 )
 
 
@@ -162,8 +167,6 @@ def rewritten(text: str, forms: Iterable[tuple[str, str, str]]) -> str:
 def plain(text: str) -> str:
     """Return an output with its headlines in one form, from where it names the cause on."""
     text = rewritten(text, _FORMS)
-    for lead in _SECTIONS:
-        text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
         _, lead_text, below = text.rpartition(lead)
         paragraph = below.lstrip().partition("\n\n")[0]
@@ -337,8 +340,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b"
-        r"|(?!\S{1,80}Error: )" + _EXIT,
+        r"(?!\S{1,80}Error: )" + _EXIT,
         r".{0,200}\b(?:exiting now|due to previous errors)$"
         r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|!{4}"
         r"|\[Pipeline\] |={4,200}(?!=*>)|Finished: "
@@ -349,21 +351,20 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\[ERROR\]\s*$",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$"
-        r"|\s{4}\w[\w:]*$|> \S+@\S+ \w"
-        r"|\s*\d+ (?:Warning|Error)\(s\)|To \S+$",
+        r"|\s{4}\w[\w:]*$"
+        r"|\s*\d+ (?:Warning|Error)\(s\)",
         # npm and node
         r"npm (?:WARN|warn|notice|http|info|verb|timing)\b",
         r"\s{0,8}\S{1,300}[/\\\\]_logs[/\\\\]\S{1,200}$"
         r"|(?:not ok\b|Emitted '\w+' event|\s{0,4}(?:\w+: )?\[?\]?[{}],?$)",
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
-        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|node:\w{1,20}[/\w]{0,60}:\d+$",
+        r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]",
         # frames and dumps
         r"(?:from )?\S{1,300}:\d+:in |\s{0,8}(?:> )?\d{1,6} ?[|│](?:\s|$)|\|\s{2,}"
-        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
+        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?[:\]]?$|(?=\s*\S)\W+$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
         r"|[─━═╭╰│]{2,}",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)",
-        r"\s{0,8}#\d{1,3} {1,3}",
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"

@@ -84,7 +84,9 @@ def read(text: str) -> OutputError:
     blocks = [(header, [line for line in block if line.strip()] or block[:1]) for header, block in blocks]
     relevant = [line for line in relevant if line.strip()]
     # a program that started another reports only its status
-    headed = [block for block in blocks[1:] if block[0] is None or not is_exit(block[0].string)] or blocks[1:]
+    headed = [block for block in blocks[1:] if block[0] is not None and not is_exit(block[0].string)]
+    if not headed and not any(map(_weak().match, blocks[0][1])):
+        headed = blocks[1:]
     if not headed:
         rest = _shell().sub(
             lambda match: f"command not found: {match['name'] or match['named']}", "\n".join(_from_weak(relevant))
@@ -188,9 +190,10 @@ def _from_weak(lines: list[str]) -> list[str]:
     # skip the lines before the first one that reports a failure, or else before the first one that mentions one
     for number, line in enumerate(lines):
         if _weak().match(line):
-            lines[number] = re.sub(r"^\s*[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)", "", line)
+            named = r"[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)"
+            lines[number] = re.sub(rf"^(\s*)(?:[×✖✘x] {{1,4}}|{named})", r"\1", line)
             # a line starting in lower case continues the previous one
-            goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*\w{1,20}: ", line)
+            goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*(?:\w{1,20}:|x) ", line)
             return _without_next(lines[number - 1 if number and goes_on else number :])
     mentions = next((number for number, line in enumerate(lines) if _mention().search(line)), None)
     return lines if mentions is None else _without_next(lines[mentions:])
@@ -282,9 +285,10 @@ def _header() -> re.Pattern[str]:
         r"(?:[Ee]rror|ERROR|FATAL ERROR|FATAL|[Ff]atal|ERR!)(?:\[(?P<bracketed>\w{1,20})\])?"
         r"(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?"
         r"| \(at [^()\n]{1,300}\))?:(?: |$)"
-        r"|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference|missing go\.sum|undefined: |no required)))"
+        r"|(?:[✘✖✗×❌] )?\[ ?ERROR ?\]:? |(?P<bare>(?=undefined reference|missing go\.sum|undefined: |no required)))"
         r"|(?:\^-{0,200}\^? )?(?P<lone>[A-Z]{1,8}-?\d{3,5})(?: \(\w{1,10}\))?: |error (?=[A-Z][a-z']{2})"
-        r"|(?P<named>ERR_[A-Z_]{3,60}) {1,4}|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
+        r"|Error in [^:\n]{1,200} : |(?P<named>ERR_[A-Z_]{3,60}) {1,4}"
+        r"|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD
@@ -120,6 +120,10 @@ class TeamSession:
     predecessor_agent: str | None
     last_change: LastChange | None = None
 
+    @property
+    def name(self) -> str | None:
+        return self.agents[0] if self.agents else None
+
 
 @dataclass(frozen=True, slots=True)
 class Team:
@@ -138,23 +142,6 @@ class Team:
     notes: tuple[str, ...] = ()
     persons: int = 0
     claims: tuple[TeamClaim, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class OtherAtWork:
-    """Summary of someone else's live session; worktree and branch are None if they are the caller's."""
-
-    agent: str | None
-    client: str | None
-    task_id: str | None
-    doing: str | None
-    worktree: str | None
-    branch: str | None
-    claims: tuple[TeamClaim, ...]
-    claims_total: int
-    seen_at: int
-    state: AgentState
-    scratchpad: LastScratchpad | None = None
 
 
 _CONTINUED = "SELECT predecessor_id FROM sessions WHERE project_id = :project AND predecessor_id IS NOT NULL"
@@ -209,33 +196,9 @@ def find_team(
     others = _load_agents(transaction, numbers)
     sessions = []
     for session in first:
-        number, more = session.state.id, details[session.state.id]
-        names = dict.fromkeys([*([more.agent] if more.agent is not None else []), *others.get(number, ())])
-        sessions.append(
-            TeamSession(
-                uid=session.state.uid.hex(),
-                agents=tuple(names),
-                client=session.state.client,
-                version=more.version,
-                worktree=more.worktree or None,
-                branch=more.branch,
-                commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
-                run_id=more.run,
-                task_id=session.state.task_id,
-                doing=more.current_work(last[number].scratchpad),
-                claims=more.claims,
-                claims_total=more.claims_total,
-                scratchpad=last[number].scratchpad,
-                seen_at=session.state.seen_at,
-                ended_at=session.state.ended_at,
-                gone=number in over,
-                own=number == own_session,
-                state=states[number],
-                predecessor=None if more.predecessor is None else more.predecessor.hex(),
-                predecessor_agent=more.predecessor_agent,
-                last_change=last[number].change,
-            )
-        )
+        number = session.state.id
+        member = _member(session, details[number], last[number], states[number], others.get(number, ()))
+        sessions.append(replace(member, gone=number in over, own=number == own_session))
     return Team(tuple(sessions), len(listed), earlier, now, notes, persons, claims)
 
 
@@ -261,7 +224,10 @@ def _persons_and_claims(transaction: Transaction, project_id: int, now: int) -> 
 
 def others_at_work(
     transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int, find_states: FindStates
-) -> Asking[list[OtherAtWork]]:
+) -> Asking[list[TeamSession]]:
+    """Return the live sessions of others, the last seen first; worktree and branch are None where they are the
+    caller's.
+    """
     where = """
         s.id IN (
             SELECT id FROM sessions WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC LIMIT :most
@@ -281,11 +247,13 @@ def others_at_work(
     own = None if own_session is None else details.get(own_session)
     last = yield from _load_last_steps(transaction, numbers)
     states = find_states(transaction, project_id, live, None, now)
-    return [
-        _other(session, details[number], own, last[number].scratchpad, states[number])
-        for session in live
-        for number in [session.state.id]
-    ]
+    here, branch = (None, None) if own is None else (own.worktree or None, own.branch)
+    members = []
+    for session, number in zip(live, numbers, strict=True):
+        one = _member(session, details[number], last[number], states[number])
+        worktree = None if one.worktree == here else one.worktree or MAIN_WORKTREE
+        members.append(replace(one, worktree=worktree, branch=None if one.branch == branch else one.branch))
+    return members
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[tuple[str, str | None]]]:
@@ -329,22 +297,33 @@ class _Details(NamedTuple):
         return None if is_over else self.doing
 
 
-def _other(
-    session: SessionRow, more: _Details, own: _Details | None, pad: LastScratchpad | None, state: AgentState
-) -> OtherAtWork:
-    is_here = more.worktree == ("" if own is None else own.worktree)
-    return OtherAtWork(
-        agent=more.agent,
+def _member(
+    session: SessionRow, more: _Details, last: _LastSteps, state: AgentState, others: Sequence[str] = ()
+) -> TeamSession:
+    # ``others`` are the names of further agents that worked in it
+    names = dict.fromkeys([*([] if more.agent is None else [more.agent]), *others])
+    return TeamSession(
+        uid=session.state.uid.hex(),
+        agents=tuple(names),
         client=session.state.client,
+        version=more.version,
+        worktree=more.worktree or None,
+        branch=more.branch,
+        commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
+        run_id=more.run,
         task_id=session.state.task_id,
-        doing=more.current_work(pad),
-        worktree=None if is_here else more.worktree or MAIN_WORKTREE,
-        branch=None if own is not None and more.branch == own.branch else more.branch,
+        doing=more.current_work(last.scratchpad),
         claims=more.claims,
         claims_total=more.claims_total,
+        scratchpad=last.scratchpad,
         seen_at=session.state.seen_at,
+        ended_at=session.state.ended_at,
+        gone=False,
+        own=False,
         state=state,
-        scratchpad=pad,
+        predecessor=None if more.predecessor is None else more.predecessor.hex(),
+        predecessor_agent=more.predecessor_agent,
+        last_change=last.change,
     )
 
 

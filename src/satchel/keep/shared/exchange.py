@@ -43,21 +43,23 @@ class Exchange:
 
     Args:
         accepts: whether texts of the default branch are accepted automatically.
+        dry_run: whether nothing is written.
     """
 
-    def __init__(self, workplace: Workplace, root: str, branch: str | None, *, accepts: bool) -> None:
+    def __init__(self, workplace: Workplace, root: str, branch: str | None, *, accepts: bool, dry_run: bool) -> None:
         self._workplace = workplace
         self._root = root
         self._branch = branch
         self._accepts = accepts
+        self._is_dry = dry_run
         self._folder = Folder(root)
         self._is_person = is_by_person(workplace, workplace.agent)
 
-    def share(self, refs: Sequence[str], rules: Sequence[str], *, dry_run: bool) -> Sharing:
+    def share(self, refs: Sequence[str], rules: Sequence[str]) -> Sharing:
         mask = mask_of(self._workplace.root)
         written: list[SharedItem] = []
         refused: list[tuple[str, str]] = []
-        with self._survey(write=not dry_run) as survey:
+        with self._survey() as survey:
             for kind, numbers in views.select_items(survey, refs, rules).items():
                 lines = lines_of(survey.transaction, survey.project, kind, numbers)
                 for number in numbers:
@@ -69,16 +71,15 @@ class Exchange:
                     if text is None or reason is not None:
                         refused.append((ref, reason or ""))
                         continue
-                    if not dry_run:
-                        survey.reload(text.uid)
-                        self._put(survey, text, name)
+                    survey.reload(text.uid)
+                    self._put(survey, text, name)
                     written.append(views.item_of(text, ref, name, IN_STEP))
-        return Sharing(tuple(written), tuple(refused), self._git_notes(written, dry_run=dry_run), not dry_run)
+        return Sharing(tuple(written), tuple(refused), not self._is_dry)
 
-    def unshare(self, refs: Sequence[str], *, dry_run: bool) -> Sharing:
+    def unshare(self, refs: Sequence[str]) -> Sharing:
         author = reader_name(self._workplace, None)
         written = []
-        with self._survey(write=not dry_run) as survey:
+        with self._survey() as survey:
             repository = survey.repository
             for uid in views.select(survey, refs):
                 state = survey.states.get(uid)
@@ -98,24 +99,23 @@ class Exchange:
                         "Repair or remove it first; satchel sync shows the reason",
                     )
                 written.append(views.item_of(before or stone, survey.ref(uid), name, UNSHARED))
-                if not dry_run:
-                    self._put(survey, stone, name)
-        return Sharing(tuple(written), (), (), not dry_run)
+                self._put(survey, stone, name)
+        return Sharing(tuple(written), (), not self._is_dry)
 
-    def sync(self, place: Place, files: Listing, resolution: str | None, *, dry_run: bool) -> Synced:
+    def sync(self, place: Place, files: Listing, resolution: str | None) -> Synced:
         last = self._last_commit()
         repository = read_repository(place, last, files)
         resolved: tuple[str, ...] = ()
         if resolution is not None and repository.conflicts:
-            resolved = resolve(self._folder, repository.conflicts, resolution, dry_run=dry_run)
-            repository = repository if dry_run else read_repository(place, last)
-        with self._survey((place, repository), write=not dry_run) as survey:
+            resolved = resolve(self._folder, repository.conflicts, resolution, dry_run=self._is_dry)
+            repository = repository if self._is_dry else read_repository(place, last)
+        with self._survey((place, repository)) as survey:
             ended = [survey.ref(uid) or uid[:8] for uid in survey.update_states()]
-            accepted, notes = self._accept_committed(survey, dry_run=dry_run)
+            accepted, notes = self._accept_committed(survey)
             waiting = views.waiting_items(survey)
-            written = self._write(survey, notes, dry_run=dry_run)
-            in_step = sum(state.is_shared for state in survey.states.values()) - len(written) * dry_run
-            if not dry_run:
+            written = self._write(survey, notes)
+            in_step = sum(state.is_shared for state in survey.states.values()) - len(written) * self._is_dry
+            if not self._is_dry:
                 _record_reading(survey, changed=bool(written))
         return Synced(
             written=tuple(written),
@@ -125,22 +125,22 @@ class Exchange:
             in_step=in_step,
             problems=views.problems_of(survey),
             resolved=resolved,
-            notes=(*notes, *self._git_notes(written, dry_run=dry_run)),
-            done=not dry_run,
+            notes=tuple(notes),
+            done=not self._is_dry,
         )
 
     def read_news(self) -> None:
         place, repository = self._read()
         if self._last_commit() is None and not repository.committed and not repository.here:
             return
-        with self._survey((place, repository), write=True) as survey:
+        with self._survey((place, repository)) as survey:
             survey.update_states()
             # nobody would notice that both sides changed
-            self._accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
+            self._accept_committed(survey, (NEW, CHANGED))
             _record_reading(survey, changed=False, is_whole=False)
 
     def standing(self, refs: Sequence[str], common: CheckedFilters, *, is_all: bool) -> SharedList:
-        with self._survey(write=False) as survey:
+        with self._survey(reads=True) as survey:
             uids = set(views.select(survey, refs)) if refs else None
             items = views.list_items(survey, is_all=is_all or uids is not None)
             visible = tuple(one for one in items if (uids is None or one.uid in uids) and common.keeps(one.changed_at))
@@ -154,7 +154,7 @@ class Exchange:
         items: list[SharedItem] = []
         failed: list[tuple[str, str]] = []
         notes: list[str] = []
-        with self._survey(write=True) as survey:
+        with self._survey() as survey:
             survey.update_states()
             uids = views.select_waiting(survey, refs, is_all=is_all)
             _check_unchanged(survey, uids, digests)
@@ -179,7 +179,7 @@ class Exchange:
 
     def diff(self, refs: Sequence[str], *, is_all: bool) -> Differences:
         self._require_person("read")
-        with self._survey(write=False) as survey:
+        with self._survey(reads=True) as survey:
             uids = views.select_waiting(survey, refs, is_all=is_all)
             return Differences(tuple(views.difference(survey, uid) for uid in uids))
 
@@ -200,18 +200,17 @@ class Exchange:
         return None if last is None else last.commit_id
 
     @contextmanager
-    def _survey(self, read: tuple[Place, Repository] | None = None, *, write: bool) -> Iterator[Survey]:
+    def _survey(self, read: tuple[Place, Repository] | None = None, *, reads: bool = False) -> Iterator[Survey]:
         place, repository = read or self._read()
         work = self._workplace
+        write = not (reads or self._is_dry)
         with projects.writing(work) if write else projects.reading(work) as (transaction, project, *_):
             survey = Survey(transaction, project.id, work, place, repository, is_person=self._is_person)
             yield survey
             if write:
                 survey.save()
 
-    def _accept_committed(
-        self, survey: Survey, *, dry_run: bool, whys: Collection[int] = WHYS
-    ) -> tuple[list[SharedItem], list[str]]:
+    def _accept_committed(self, survey: Survey, whys: Collection[int] = WHYS) -> tuple[list[SharedItem], list[str]]:
         # texts of the default branch that wait for one of these reasons, if so configured
         items: list[SharedItem] = []
         notes: list[str] = []
@@ -223,7 +222,7 @@ class Exchange:
             if survey.reason(uid) not in whys:
                 continue
             item = views.waiting_item(survey, uid)
-            if not dry_run:
+            if not self._is_dry:
                 news = survey.incoming[uid]
                 done = survey.accept(uid, authors.get(news.file.name))
                 if done.failure is not None:
@@ -236,7 +235,7 @@ class Exchange:
             items.append(replace(item, state="taken", why=None))
         return items, list(dict.fromkeys(notes))
 
-    def _write(self, survey: Survey, notes: list[str], *, dry_run: bool) -> list[SharedItem]:
+    def _write(self, survey: Survey, notes: list[str]) -> list[SharedItem]:
         # changed items, and tombstones for those merged into others
         written = []
         for uid, ours in survey.files_to_write():
@@ -246,23 +245,18 @@ class Exchange:
                 notes.append(f"{ref} holds a secret ({secrets[0]}); its file was not changed")
                 continue
             written.append(views.item_of(text, ref, name, IN_STEP))
-            if not dry_run:
-                self._put(survey, text, name)
+            self._put(survey, text, name)
         for uid in survey.files_to_end():
             file = survey.repository.here[uid]
             stone = SharedText(file.text.kind, uid, None, file.text.time, is_gone=True)
             written.append(views.item_of(file.text, None, file.name, UNSHARED))
-            if not dry_run:
-                self._put(survey, stone, file.name)
+            self._put(survey, stone, file.name)
         return written
 
     def _put(self, survey: Survey, text: SharedText, name: str) -> None:
-        self._folder.write(name, render(text))
-        survey.record(text, name)
-
-    def _git_notes(self, written: Sequence[SharedItem], *, dry_run: bool) -> tuple[str, ...]:
-        note = self._folder.git_note() if written and not dry_run else None
-        return () if note is None else (note,)
+        if not self._is_dry:
+            self._folder.write(name, render(text))
+            survey.record(text, name)
 
     def _record_events(self, survey: Survey, items: Sequence[SharedItem]) -> None:
         work, project = self._workplace, survey.project

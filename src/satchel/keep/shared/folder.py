@@ -32,8 +32,6 @@ _MAX_LISTED = 200_000
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files that people keep in the folder
 
-_LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
@@ -138,19 +136,6 @@ class Folder:
                 ) from error
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
-
-    def git_note(self) -> str | None:
-        """Return a note if the ``.gitignore`` beside the folder may hide it from git, as that of before 0.2.0 does."""
-        path = Path(self.root) / FOLDER_NAME / ".gitignore"
-        try:
-            if not stat.S_ISREG(os.lstat(path).st_mode):
-                return None
-            content = path.read_bytes()
-        except OSError:
-            return None
-        if all(line in content for line in _LINES_FOR_GIT) or b"*\n" not in content:
-            return None
-        return f"{FOLDER_NAME}/.gitignore may hide the folder from git: add the lines !/shared/ and !/shared/**"
 
     def _odd(self) -> Problem | None:
         for path, name in ((f"{self.root}/{FOLDER_NAME}", FOLDER_NAME), (self.path, f"{FOLDER_NAME}/{SHARED_FOLDER}")):

@@ -44,7 +44,6 @@ class Sharing:
 
     items: tuple[SharedItem, ...]
     refused: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
     done: bool
 
 
@@ -81,7 +80,6 @@ class SharedList:
     in_step: int
     branch: str | None
     problems: tuple[Problem, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def waiting(self) -> int:

@@ -53,7 +53,7 @@ class SharedTexts:
             raise unknown_name("rule", unknown, SHARING_RULES)
         if not refs and not rule:
             raise InvalidInput("no item to share is named", "Give ids such as d12, or --rule decisions")
-        return self._exchange().share(refs, rule, dry_run=dry_run)
+        return self._exchange(dry_run=dry_run).share(refs, rule)
 
     def unshare(self, refs: Sequence[str], *, dry_run: bool = False) -> Sharing:
         """Write tombstones into items' files; items that others accepted stay with them.
@@ -68,7 +68,7 @@ class SharedTexts:
         """
         if not refs:
             raise InvalidInput("no item is named", "Give ids such as d12; satchel share --list --all has them")
-        return self._exchange().unshare(refs, dry_run=dry_run)
+        return self._exchange(dry_run=dry_run).unshare(refs)
 
     def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:
         """Sync store and files both ways; nothing is committed, and texts by others wait.
@@ -89,7 +89,7 @@ class SharedTexts:
         quick = None if resolve is not None else self._nothing_new(place, files)
         if quick is not None:
             return quick
-        return self._exchange().sync(place, files, resolve, dry_run=dry_run)
+        return self._exchange(dry_run=dry_run).sync(place, files, resolve)
 
     def read_news(self) -> None:
         """Read the repository if it has changed: count waiting texts and accept those configured; write no file."""
@@ -163,10 +163,10 @@ class SharedTexts:
             raise Refused("this store belongs to no folder, so there is no place for shared texts", "Work in a project")
         return root
 
-    def _exchange(self) -> Exchange:
+    def _exchange(self, *, dry_run: bool = False) -> Exchange:
         from satchel.keep.shared.exchange import Exchange
 
-        return Exchange(self._workplace, self._root(), self._branch, accepts=self._accepts)
+        return Exchange(self._workplace, self._root(), self._branch, accepts=self._accepts, dry_run=dry_run)
 
     def _nothing_new(self, place: Place, files: Listing) -> Synced | None:
         # the cheap look suffices when nothing has changed since the last sync

@@ -17,8 +17,8 @@ from satchel.interfaces.cli.common import json_option, progress, show, show_json
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
 from satchel.interfaces.text.housekeeping import server_fields, server_line
-from satchel.keep.housekeeping import Check
 from satchel.keep.housekeeping.publishing import check_publishing
+from satchel.store.upkeep import Check
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 

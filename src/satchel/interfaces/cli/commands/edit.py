@@ -91,7 +91,6 @@ def render_decisions(decisions: Iterable[Decision]) -> str:
 
 
 def parse(text: str, known: Iterable[str]) -> list[EditedItem]:
-    """Return the items of an edited text."""
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     items: list[EditedItem] = []
     body: list[str] = []
@@ -115,7 +114,6 @@ def parse(text: str, known: Iterable[str]) -> list[EditedItem]:
 
 
 def rule_of(item: EditedItem) -> RuleText:
-    """Return the rule that an item of a text describes."""
     parts = [part.strip() for part in item.title.split("|") if part.strip()]
     priority, category = DEFAULT_PRIORITY, DEFAULT_CATEGORY
     paths: tuple[str, ...] = ()
@@ -137,7 +135,6 @@ def rule_of(item: EditedItem) -> RuleText:
 
 
 def decision_of(item: EditedItem) -> DecisionText:
-    """Return the decision that an item of a text describes."""
     if not item.title:
         raise _wrong(item.line, "names no key", "Give `## ID THE KEY`")
     value, because, rationale = f"\n{item.body}".rpartition(f"\n{_BECAUSE}")

@@ -45,12 +45,10 @@ class Hook:
 
     @property
     def path(self) -> Path:
-        """The file that git runs before a commit."""
         return self.file.path
 
     @property
     def is_ours(self) -> bool:
-        """Whether the guard made this file."""
         text = self.file.text
         of_0_2 = text.startswith(_LINES_OF_0_2) and text.endswith(_MADE_BY_0_2)
         return self.configured is None and (text.startswith(_MADE) or of_0_2)
@@ -101,7 +99,6 @@ def find_hook(here: Path) -> Hook:
 
 
 def script(launcher: str | None) -> str:
-    """Return the hook's text."""
     on_path = "satchel=$(command -v satchel) || exit 0"
     find = on_path if launcher is None else f'satchel={shlex.quote(launcher)}; [ -x "$satchel" ] || {on_path}'
     return f'{_MADE}{find}\n"$satchel" guard run\n[ $? -ne {STOPPED} ]\n'

@@ -63,7 +63,6 @@ class ToolClient:
                 process.kill()
 
     def call(self, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> str:
-        """Call a tool and return the text of its answer."""
         result = self._request("tools/call", {"name": tool, "arguments": dict(arguments)})
         text = "\n".join(str(block["text"]) for block in result["content"])
         if result.get("isError", False) is not refused:
@@ -131,7 +130,6 @@ class HookSession:
         }
 
     def begin(self) -> None:
-        """Send the event for the start of a session."""
         self._send("SessionStart", source="startup")
 
     def edit(self, file: str) -> tuple[bool, str]:
@@ -333,7 +331,6 @@ class TourResult:
 
 
 def guide(keep: Path | None, say: Callable[[str], None]) -> TourResult:
-    """Run the tour."""
     started = time.monotonic()
     if keep is not None and keep.exists():
         raise InvalidInput(f"{keep} exists already", "Name a new file for the tour's store")

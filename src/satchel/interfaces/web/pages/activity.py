@@ -22,14 +22,11 @@ _MOST_SHOWN, _MOST_GROUPS = 6, 25
 
 
 class Group(NamedTuple):
-    """The changes of one agent at one task, with its session if that is still known."""
+    """The changes of one agent at one task, the latest first, with its session if that is still known."""
 
     agent: str
     session: TeamSession | None
-    began_at: int
-    ended_at: int
-    shown: tuple[Changed, ...]
-    folded: tuple[Changed, ...]
+    changes: list[Changed]
 
 
 @page("/activity")
@@ -46,38 +43,35 @@ def activity(request: PageRequest) -> Page:
     sessions: dict[str | None, list[tuple[int, TeamSession]]] = {}
     for one in where.team.sessions if not by_time else ():
         sessions.setdefault(next(iter(one.agents), None), []).append((began.get(one.uid, 0), one))
-    groups: dict[tuple[str, str | None], tuple[TeamSession | None, list[Changed]]] = {}
+    groups: dict[tuple[str, str | None], Group] = {}
     for change in items:
         # the latest that had begun by then
         own = [(at <= change.changed_at, at, one) for at, one in sessions.get(change.agent, ())] if change.agent else ()
-        session = max(own, key=lambda of: of[:2])[2] if own else None
-        key = ("" if by_time else change.agent or "", None if session is None else session.task_id)
-        groups.setdefault(key, (session, []))[1].append(change)
-    shown = [*groups.items()][:_MOST_GROUPS]
+        session, author = max(own, key=lambda of: of[:2])[2] if own else None, "" if by_time else change.agent or ""
+        key = (author, None if session is None else session.task_id)
+        groups.setdefault(key, Group(author, session, [])).changes.append(change)
+    shown = [*groups.values()][:_MOST_GROUPS]
 
     def at(**changes: str) -> str:
         values = {"kind": kind, "agent": agent, "by": request.values.get("by", "")} | changes
         query = urlencode({name: value for name, value in values.items() if value})
         return f"{request.here}/activity" + (f"?{query}" if query else "")
 
-    totals = dict(since.totals)
+    total, every = sum(count for _, count in since.totals), (*since.items, *since.own)
+    unread = total + since.own_total - len(every)
     context = {
         "since": since,
-        "groups": [_group(name, some, session, by_time=by_time) for (name, _), (session, some) in shown],
-        "kinds": [("All", sum(totals.values()), at(kind=""), not kind)]
+        "groups": shown,
+        "most": len(items) if by_time else _MOST_SHOWN,
+        "kinds": [("All", total, at(kind=""), not kind)]
         + [(CHANGE_NAMES[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
         "names": {name: word for name, (word, _) in CHANGE_NAMES.items()},
-        "sentence": _sentence(since.items, sum(totals.values()), has_looked=since.looked_at is not None),
-        "agents": sorted({one.agent or "" for one in (*since.items, *since.own)} - {""}),
+        "sentence": _sentence(since.items, total, has_looked=since.looked_at is not None),
+        "agents": sorted({one.agent or "" for one in every} - {""}),
         "agent": agent,
         "kind": kind,
         "by_time": by_time,
-        "hidden": sum(totals.values())
-        + since.own_total
-        - len(since.items)
-        - len(since.own)
-        + len(items)
-        - sum(len(some) for _, (_, some) in shown),
+        "hidden": unread + len(items) - sum(len(one.changes) for one in shown),
     }
     return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 
@@ -95,11 +89,6 @@ def _named(request: PageRequest, items: Sequence[Changed]) -> list[Changed]:
         replace(one, item=ref, text=f"{one.text}: {titles[ref]}") if (ref := refs.get(one.ref, "")) in titles else one
         for one in undone
     ]
-
-
-def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:
-    most = len(items) if by_time else _MOST_SHOWN
-    return Group(agent, session, items[-1].changed_at, items[0].changed_at, tuple(items[:most]), tuple(items[most:]))
 
 
 def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> str:

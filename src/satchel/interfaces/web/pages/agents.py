@@ -59,11 +59,10 @@ def agents(request: PageRequest) -> Page:
     where, activity = request.reader.room.where(), request.reader.housekeeping.activity()
     team = where.team
     context = {
+        "team": team,
         "sessions": rows.in_order(team.sessions),
         "parts": rows.agent_parts(team.sessions),
-        "ended": sum(one.state.name == "ended" for one in team.sessions),
         "steps": rows.last_steps(where),
-        "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),
         "weeks": _weeks(activity.days, team.asked_at),
@@ -102,31 +101,28 @@ def agent(request: PageRequest) -> Page:
     one = next((session for session in where.team.sessions if session.uid == uid), None)
     if one is None:
         raise NotFound("this session is not there, or too old", "Open one from the list of agents")
-    name = one.agents[0] if one.agents else None
+    name = one.name
     attempts = reader.entries.read(types=["scratchpad"], author=name, run_id="*", limit=_ATTEMPTS) if name else None
     lists = [reader.messages.inbox(agent=name, sender=by, limit=_MESSAGES) for by in (None, name)] if name else []
     messages = sorted((one for some in lists for one in some.messages), key=lambda one: -one.created_at)
     briefings, trees = reader.room.briefings(uid, limit=_BRIEFINGS), reader.room.worktrees()
     shown = shown_name(name or one.client or "No name yet")
-    context = {
-        "one": one,
-        "name": name,
-        "sentence": _sentence(shown, one.state.name, reason_for(request.login.author, one.state.reason or "")),
-        "attempts": attempts.items if attempts else (),
-        "moments": _MOMENTS,
-        "titles": {pad.ref: title_of(pad) for pad in attempts.items} if attempts else {},
-        "waiting": _waiting(request, one),
-        "briefings": briefings.items,
-        "uncommitted": next((tree for tree in trees.items if tree.worktree == one.worktree), None),
-        "messages": messages[:_MESSAGES],
-        "timeline": timeline.of_session(where, one, timeline.chosen_hours(request.values)),
-    }
     data = {
         "session": one,
         "briefings": briefings,
         "worktrees": trees,
         "attempts": attempts,
         "messages": messages[:_MESSAGES],
+    }
+    context = data | {
+        "one": one,
+        "name": name,
+        "sentence": _sentence(shown, one.state.name, reason_for(request.login.author, one.state.reason or "")),
+        "moments": _MOMENTS,
+        "titles": {pad.ref: title_of(pad) for pad in attempts or ()},
+        "waiting": _waiting(request, one),
+        "uncommitted": next((tree for tree in trees.items if tree.worktree == one.worktree), None),
+        "timeline": timeline.of_session(where, one, timeline.chosen_hours(request.values)),
     }
     return Page(shown, "agent.html", context, data, "/agents")
 

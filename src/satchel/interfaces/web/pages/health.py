@@ -27,28 +27,19 @@ def health(request: PageRequest) -> Page:
     backups = request.projects.backups(request.project) if is_here else []
     tokens = request.projects.tokens(request.project) if is_here else []
     logins = request.projects.logins() if is_here else []
-    hooks = [one for one in needs.items if one.kind == "hook"]
     data = {
         "version": version("satchel"),
         "statistics": satchel.housekeeping.statistics(),
         "backups": backups,
-        "hooks": hooks,
+        "hooks": [one for one in needs.items if one.kind == "hook"],
         "clients": list(clients.values()),
         "tokens": tokens,
         "logins": logins,
         "spending": spending,
     }
-    newest = backups[-1] if backups else None
-    context = {
-        **data,
-        "is_here": is_here,
-        "store": request.project.store,
-        "is_file": isinstance(request.project.store, Path),
-        "newest": newest,
-        "bars": _bars(spending),
-        "highest": max(day.tokens for day in spending.days),
-    }
-    return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
+    store = request.project.store
+    context = {"is_here": is_here, "store": store, "is_file": isinstance(store, Path), "bars": _bars(spending)}
+    return Page(f"Health of {request.project.name}", "health.html", data | context, data, "/health")
 
 
 def _bars(spending: Spending) -> list[tuple[float, float, str]]:

@@ -138,7 +138,7 @@ def edit(request: PageRequest) -> Page:
     back = f"/items/{record.ref}"
     path, button = ("/decisions", "Decide") if isinstance(record, Decision) else (f"{back}/correct", "Save")
     title = f"Change {title_of(record)}"
-    return form_page(request, title, path, button, fields, place="/memory", back=back, data=fields)
+    return form_page(request, title, path, button, fields, back=back, data=fields)
 
 
 @page("/items/{ref}/forget")
@@ -146,20 +146,13 @@ def forget_form(request: PageRequest) -> Page:
     """Return what deleting an item would remove, with the form that does it."""
     _refuse_token(request)
     preview = request.satchel.housekeeping.forget(request.path["ref"], dry_run=True)
+    here, title = f"/items/{preview.ref}", f"Delete {preview.ref} permanently"
     files = (("Copies that remain", preview.still_in), ("Backups that cannot be read", preview.unreadable))
+    texts = [("Text", as_text(preview.text)), *((what, "\n".join(map(str, some))) for what, some in files if some)]
+    explained = ("It goes with its history and the record of its deliveries. This cannot be undone; retracting can.",)
+    path, fields = f"{here}/forget", {"confirm": ""}
     return form_page(
-        request,
-        f"Delete {preview.ref} permanently?",
-        f"/items/{preview.ref}/forget",
-        f"Delete {preview.ref} permanently",
-        {"confirm": ""},
-        place="/memory",
-        explained=(
-            "It goes with its history and the record of its deliveries. This cannot be undone; retracting can.",
-        ),
-        texts=[("Text", as_text(preview.text)), *((title, "\n".join(map(str, some))) for title, some in files if some)],
-        back=f"/items/{preview.ref}",
-        data=preview,
+        request, f"{title}?", path, title, fields, explained=explained, texts=texts, back=here, data=preview
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.errors import Conflict
 from satchel.brief.room.marks import everything_ref
 from satchel.brief.room.records import Since
 from satchel.interfaces.web import rows, timeline
@@ -10,6 +10,7 @@ from satchel.interfaces.web.projects import Project
 from satchel.interfaces.web.request import Done, Page, PageRequest, action, page
 
 _MOST_SENT = 3
+_NO_CLAIM = ("the form names no claim", "Reload the page and submit again")
 
 
 def start(request: PageRequest) -> Page:
@@ -46,7 +47,6 @@ def overview(request: PageRequest) -> Page:
         "store": _store(request, project),
         "changes": rows.changes_in_words(since.totals),
         "backups": request.projects.backups(project) if request.login.token is None else [],
-        "failing": sum(one.kind == "hook" for one in needs.items),
         "urgent": urgent,
         "rest": rest,
         "rest_names": rest_names,
@@ -68,16 +68,14 @@ def new_count(since: Since) -> int:
 @action("/claims/release", "The claim has ended, and its holder got a message", "/claims/restore")
 def release(request: PageRequest) -> Done:
     """End the claim of a session, and tell its holder."""
-    session, expires, path = (*request.values.get("claim", "").split(" ", 2), "", "", "")[:3]
-    if not (session and path and expires.isascii() and expires.isdigit() and len(expires) <= 18):
-        raise InvalidInput("the form names no claim", "Reload the page and submit again")
-    released = request.satchel.room.release(session, path, int(expires))
+    session, path = (request.text(name, *_NO_CLAIM) for name in ("session", "path"))
+    released = request.satchel.room.release(session, path, request.number("expires_at"))
     return Done(undo={"ending": released.ending})
 
 
 @action("/claims/release-own", "Released")
 def release_own(request: PageRequest) -> Done:
-    path = request.text("path", "the form names no claim", "Reload the page and submit again")
+    path = request.text("path", *_NO_CLAIM)
     if not request.satchel.files.release([path]).released:
         remedy = "Reload the page, or run `satchel file release` in the worktree where you claimed it"
         raise Conflict(f"you hold no claim on {path} in the main worktree", remedy)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from satchel.base.errors import Conflict, NotFound, Refused, SatchelError
+from functools import partial
+
+from satchel.base.errors import Conflict, Refused, SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.web.request import Done, Page, PageRequest, action, edit_conflict, page
 
@@ -11,7 +13,6 @@ _NO_FILES = (
     "Log in with `satchel open` on the machine with the repository, or run `satchel share --list` there",
 )
 _MOST_RULES = 200
-_ACCEPTED, _REJECTED = "Accepted; retract or change it to undo that", "Rejected, until it changes"
 
 
 @page("/proposals")
@@ -27,15 +28,8 @@ def proposals(request: PageRequest) -> Page:
             review = satchel.documents.review()
         except SatchelError as error:  # no documents, or none that git tracks
             problem = f"{error.problem}. {error.remedy or ''}".strip()
-    documents = () if review is None else review.proposals
     data = {"standing": standing, "shared": shared, "documents": review, "rules": rules}
-    context = {
-        **data,
-        "documents": documents,
-        "has_files": satchel is not None,
-        "problem": problem,
-        "total": len(shared) + len(documents) + len(rules),
-    }
+    context = data | {"texts": review.proposals if review else (), "has_files": satchel is not None, "problem": problem}
     return Page("Proposals", "proposals.html", context, data, "/memory")
 
 
@@ -53,11 +47,9 @@ def unshare(request: PageRequest) -> Done:
     return Done(request.path["ref"])
 
 
-@action("/shared/{verb}", _ACCEPTED, other=_REJECTED)
-def settle_shared(request: PageRequest) -> Done:
+def _settle_shared(verb: str, request: PageRequest) -> Done:
     """Accept or reject a pending text, if it is the one on the page."""
-    verb, uid, digest = _verb(request), request.values.get("uid", ""), request.values.get("digest", "")
-    texts = _beside_files(request).shared
+    uid, digest, texts = request.values.get("uid", ""), request.values.get("digest", ""), _beside_files(request).shared
     try:
         result = getattr(texts, verb)([uid], seen=[digest])
     except Conflict as error:
@@ -68,31 +60,27 @@ def settle_shared(request: PageRequest) -> Done:
         raise edit_conflict(request, error.problem, theirs, f"/shared/{verb}", button, digest=current.digest) from None
     if result.failed:
         raise Conflict(f"{result.failed[0][0]}: {result.failed[0][1]}", "It is still pending")
-    return Done(result.items[0].ref or "", f"{request.here}/proposals", is_other=verb == "reject")
+    return Done(result.items[0].ref or "", f"{request.here}/proposals")
 
 
-@action("/documents/{verb}", _ACCEPTED, other=_REJECTED)
-def decide_documents(request: PageRequest) -> Done:
+def _settle_documents(verb: str, request: PageRequest) -> Done:
     """Accept or reject texts of documents, if they are those on the page."""
-    verb, documents, refs = (
-        _verb(request),
-        _beside_files(request).documents,
-        request.values.get("refs", "").splitlines(),
-    )
+    documents, refs = _beside_files(request).documents, request.values.get("refs", "").splitlines()
     # what stands in the document now has to be what the page showed
     digests = {one.ref: one.digest for one in documents.review().proposals}
     seen = dict(one.rsplit(" ", 1) for one in refs if " " in one)
     if not seen or any(digests.get(ref) != digest for ref, digest in seen.items()):
         raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
-    (documents.accept if verb == "accept" else documents.reject)(list(seen))
-    return Done("", f"{request.here}/proposals", is_other=verb == "reject")
+    getattr(documents, verb)(list(seen))
+    return Done("", f"{request.here}/proposals")
 
 
-def _verb(request: PageRequest) -> str:
-    verb = request.path["verb"]
-    if verb not in ("accept", "reject"):
-        raise NotFound(f"there is no action {verb[:40]!r}", "Accept or reject it on the page of proposals")
-    return verb
+for _verb, _notice in (
+    ("accept", "Accepted; retract or change it to undo that"),
+    ("reject", "Rejected, until it changes"),
+):
+    action(f"/shared/{_verb}", _notice)(partial(_settle_shared, _verb))
+    action(f"/documents/{_verb}", _notice)(partial(_settle_documents, _verb))
 
 
 def _beside_files(request: PageRequest) -> Satchel:

@@ -97,6 +97,7 @@
     showTimes();
   };
 
+  // the page is loaded soon after an event, and the less often the longer that takes
   const load = { isDue: false, isBusy: false, timer: 0, gap: GAP_MS, at: -Infinity };
   const plan = () => {
     if (!load.isDue || load.isBusy || load.timer || !source) return;
@@ -107,7 +108,6 @@
   const run = async () => {
     Object.assign(load, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
     try { renew(await read()); } catch (error) { load.isDue = true; rest(error); }
-    // load less often from a slow server
     load.gap = Math.max(Math.min(MOST_GAP_MS, 2 * load.gap), 5 * (performance.now() - load.at));
     load.isBusy = false;
     plan();

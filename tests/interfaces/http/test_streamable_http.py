@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from satchel.interfaces.http.mcp import TransportError, admit, check_media_types, read_body, status_of
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.jsonrpc import Request, RpcError
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
-from satchel.interfaces.mcp.streamable_http import TransportError, admit, check_media_types, read_body, status_of
 from tables import in_one_test
 
 STATELESS = "2026-07-28"
