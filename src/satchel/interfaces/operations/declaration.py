@@ -274,8 +274,8 @@ class Operation(Declared):
         if callable(self.names_files):
             files = self.names_files(answer)
         else:
-            listed = getattr(answer, "items", None) or getattr(answer, self.items or "items", (answer,))
-            items = answer if isinstance(answer, tuple) else listed
+            name = self.items if self.items and hasattr(answer, self.items) else "items"
+            items = answer if isinstance(answer, tuple) else getattr(answer, name, (answer,))
             files = [getattr(item, "file", None) for item in items]
         return [file for file in files if file is not None]
 
