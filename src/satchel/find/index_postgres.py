@@ -23,14 +23,11 @@ from satchel.store.transaction import Row, Transaction, put_rows, set_of
 if TYPE_CHECKING:
     from satchel.find.documents import Document
 
+# longer words are cut to this length and get a digest, because a lexeme of PostgreSQL has less than 2 KB; longer
+# prefixes are only cut
 LONGEST = 256
-"""Longer words are cut to this length and get a digest, because a lexeme of PostgreSQL has less than 2 KB.
-
-Longer prefixes are only cut.
-"""
-
+# an upper bound of the types of a kind
 MOST_TYPES = 256
-"""An upper bound of the types of a kind."""
 
 _INDEXED, _STORED = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
 _UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
@@ -38,9 +35,9 @@ _UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
 _OF_ONE = "FROM documents_words WHERE project_id = :project AND document = :document"
 
 _LONG = 20_000
-_PREFIX_BYTES = 20
+# a tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there
 _MOST_BYTES = 1_000_000
-"""A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
+_PREFIX_BYTES = 20
 
 
 def stems(text: str) -> list[str]:
@@ -118,11 +115,10 @@ class PostgresIndex:
         """Do nothing: VACUUM removes deleted text, but cannot run in a transaction."""
 
 
+# no word of a document contains this
 _NOWHERE = "-"
-"""No word of a document contains this."""
-
+# most terms whose presence one number tells
 _BITS = 63
-"""Most terms whose presence one number tells."""
 
 _TEXTS = """
     SELECT document, length, words, parts, 0 FROM documents_words

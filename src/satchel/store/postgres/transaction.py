@@ -240,8 +240,8 @@ class PostgresTransaction:
         check_time(self)
 
 
+# SQL with `:name` parameters, and their values
 Statement = tuple[str, Parameters | None]
-"""SQL with ``:name`` parameters, and their values."""
 
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
 _LOOK_SECONDS = 0.02
@@ -388,12 +388,10 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
+# numbers are returned as SQLite returns them: whole ones as integers, booleans as 0 or 1. An int is always sent as a
+# bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared once for each
+# combination
 ADAPTERS: Final = AdaptersMap(psycopg.adapters)
-"""The conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
-
-An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared
-once for each combination.
-"""
 ADAPTERS.register_loader("numeric", _Whole)
 ADAPTERS.register_loader("bool", _Truth)
 ADAPTERS.register_dumper(bool, Int8BinaryDumper)
