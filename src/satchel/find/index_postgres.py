@@ -209,7 +209,8 @@ class ScopedPostgresIndex:
         candidates, values = self._query(selecting, most, newest, filtered=True)
         # sorting numbers and then reading their texts takes a third less than sorting the texts
         sql = _TEXTS.format(f"SELECT document FROM ({candidates}) AS candidates")
-        if newest and 1 < len(terms) < _BITS and condition is None and all(term in self._counts for term in terms):
+        is_worth_it = 2 * self.scored < most and 1 < len(terms) < _BITS
+        if newest and is_worth_it and condition is None and all(term in self._counts for term in terms):
             sql = self._texts_of_best(candidates, terms, selecting, values)
         rows = sorted(self._transaction.all(sql, values), reverse=True)
         unread: Counter[bytes] = Counter()
