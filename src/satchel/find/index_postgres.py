@@ -77,8 +77,6 @@ def _row(document: Document) -> dict[str, object]:
 class PostgresIndex:
     """The index of a store on PostgreSQL."""
 
-    __slots__ = ("_transaction",)
-
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 

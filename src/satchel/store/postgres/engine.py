@@ -184,11 +184,10 @@ class PostgresEngine:
 
     def _make_ready(self, *, writes: bool) -> bool:
         # a missing store is looked for again
-        database = self.database
-        with database.lock:
-            if not database.is_ready:
-                database.is_ready = schema.make_ready(self, database, writes=writes)
-            return database.is_ready
+        with self.database.lock:
+            if not self.database.is_ready:
+                self.database.is_ready = schema.make_ready(self, self.database, writes=writes)
+            return self.database.is_ready
 
 
 class _RolledBack(Exception):

@@ -214,16 +214,12 @@ _LINE = """
         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
 """
 _OWNED = f"SELECT relname, pg_has_role(relowner, 'USAGE') FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r'"
-_INVALID = f"SELECT relname FROM pg_index JOIN pg_class ON oid = indexrelid WHERE {_IN_SCHEMA} AND NOT indisvalid"
 _OBJECTS = f"""
     SELECT CASE c.relkind WHEN 'v' THEN 'view ' ELSE 'table ' END || c.relname
     FROM pg_class c WHERE {_IN_SCHEMA} AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
     UNION ALL
     SELECT 'trigger ' || t.tgname || ' on ' || c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE {_IN_SCHEMA} AND NOT t.tgisinternal
-    UNION ALL
-    SELECT 'rule ' || r.rulename || ' on ' || c.relname FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
-    WHERE {_IN_SCHEMA} AND r.rulename <> '_RETURN'
 """
 _EXPECTED = """
     SELECT type || ' ' || name FROM sqlite_schema
@@ -234,7 +230,7 @@ _EXPECTED = """
 class PostgresUpkeep(Upkeep):
     """Maintenance of one schema."""
 
-    soundness = ("database", "indexes are valid, numbers are ahead of every row; PostgreSQL's pg_amcheck reads pages")
+    soundness = ("database", "numbers are ahead of every row; PostgreSQL's pg_amcheck reads pages and indexes")
 
     def __init__(self, engine: PostgresEngine) -> None:
         super().__init__(engine.location)
@@ -285,11 +281,8 @@ class PostgresUpkeep(Upkeep):
         """Allow the next write to create a store, if the schema is empty."""
         if not self._engine.exists():
             return None
-        if is_usable():
-            raise Conflict(f"{self._location} can be used as it is", "`satchel doctor` examines it")
-        raise Conflict(
-            f"{self._location} cannot be used, and a schema is not set aside", "Name another schema, as in ?schema=NAME"
-        )
+        state = "can be used as it is" if is_usable() else "cannot be used, and a schema is not set aside"
+        raise Conflict(f"{self._location} {state}", "`satchel doctor` examines it; ?schema=NAME names another")
 
     def dump_command(self, target: Path | None) -> str:
         return self._command("pg_dump", target, "--schema", self._address.schema, "--format", "custom", "--file")
@@ -339,10 +332,9 @@ class PostgresUpkeep(Upkeep):
         ]
 
     def problems(self) -> list[str]:
-        """Return the indexes that are not valid, and the tables that would give a number again."""
+        """Return the tables that would give a number again."""
+        problems: list[str] = []
         with self._engine.read() as transaction:
-            invalid = transaction.all(_INVALID, self._schema)
-            problems = [f"index {name} is not valid: REINDEX builds it" for (name,) in invalid]
             for table, column, sequence in transaction.all(_NUMBERED, self._schema):
                 ((last, highest),) = transaction.all(
                     f"SELECT (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}), "

@@ -118,13 +118,12 @@ class PostgresTransaction:
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
-        numbered = {**row}
         if table in self.sequences:
             if not self._has_numbers(table):
                 self.expect(**{table: 1})
-            numbered = {"id": self._numbers[table].all().pop(0)[0], **row}
-        self.run(insertion(table, tuple(numbered)), numbered)
-        return int(numbered.get("id", 0))
+            row = {"id": self._numbers[table].all().pop(0)[0], **row}
+        self.run(insertion(table, tuple(row)), row)
+        return int(row.get("id", 0))
 
     def expect(self, **rows: int) -> None:
         """Request, together with the next statement, the numbers for new rows of tables."""
