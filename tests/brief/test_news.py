@@ -333,7 +333,11 @@ def test_news_ends_the_wait_for_a_message(
     sleeps.actions = [None, lambda: other.files.record("src/a.py", "modified", description="typed", agent="ben")]
     monkeypatch.setattr(service, "time", sleeps)
     page = reader.messages.inbox(wait_seconds=45)
-    assert (page.total, page.notes, sleeps.count) == (0, ("news came instead, below",), 2)
+    assert (page.total, page.notes, sleeps.count) == (
+        0,
+        ("no message yet, but news, below; call again to go on waiting",),
+        2,
+    )
     assert "was modified by ben" in (reader.notices.line(shown_by=None) or "")
 
 

@@ -419,6 +419,13 @@ class TestTheRun:
         assert (refs(loop_id="L"), refs(loop_id="M"), refs()) == (["e1"], [], [])
 
 
+def test_a_rule_and_a_decision_say_which_files_they_bind_and_until_when(store: Satchel) -> None:
+    store.constraints.add("never sleep", paths=["tests/**"], until="the freeze")
+    store.decisions.set("queue", "kafka", paths=["a.py", "b.py", "c.py", "d.py"])
+    assert line(store, "c1:").endswith("never sleep (for tests/**) (until the freeze)")
+    assert line(store, "d1").endswith("kafka (for a.py, b.py, c.py and 1 more)")
+
+
 def test_other_projects_never_show(open_in: Callable[..., Satchel], project: Path, store: Satchel, refs: Refs) -> None:
     other = open_in(project, project="other", agent="ann")
     other.runs.start("night")

@@ -81,6 +81,15 @@ def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
     ]
 
 
+def test_the_answer_to_a_draft_of_a_decision_in_force_says_once_when_it_binds() -> None:
+    note = "ttl stays as it is until another agent sets it active: this draft proposes a change"
+    draft = decision(2, "ttl_draft", status="draft", notes=(note, "a message tells ann"))
+    assert set_text([draft]).split("\n") == [
+        f"set d2 ttl_draft (new), a draft: briefed as proposed; {note}",
+        "note: a message tells ann",
+    ]
+
+
 def test_of_a_long_text_the_words_that_changed_are_shown() -> None:
     words = [f"word{number}" for number in range(40)]
     old, new = " ".join(words), " ".join([*words[:20], "other", "one", *words[21:], "last"])

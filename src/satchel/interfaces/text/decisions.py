@@ -29,6 +29,7 @@ from satchel.interfaces.text.parts import (
 )
 from satchel.keep.decisions.records import (
     PROPOSED,
+    STAYS,
     UNCHANGED,
     Decision,
     DecisionHistory,
@@ -88,7 +89,7 @@ def decisions_text(page: KeptPage[Decision]) -> str:
 
 def says(note: str) -> bool:
     """Return whether :func:`set_text` says a note by itself."""
-    return note in (UNCHANGED, PROPOSED)
+    return note in (UNCHANGED, PROPOSED) or STAYS in note
 
 
 def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> str:
@@ -102,7 +103,8 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         where = ", ".join(decision.paths) if decision.paths else "everywhere"
         if decision.status == "draft":
             way = f"it binds {where} once another, who agrees, sets status=active"
-            line += f", a draft: briefed as proposed; {PROPOSED if PROPOSED in decision.notes else way}"
+            way = next((note for note in decision.notes if note != UNCHANGED and says(note)), way)
+            line += f", a draft: briefed as proposed; {way}"
         elif not is_unchanged:
             line += f"; binds {where}" if decision.status == "active" else ", ended: it binds nobody"
         below: Sequence[str] = ()

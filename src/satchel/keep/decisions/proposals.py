@@ -152,9 +152,7 @@ def as_draft(current: Decision, wanted: Decision, new: NewDecision) -> NewDecisi
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
     is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
-    notes: tuple[str, ...] = (
-        f"{current.key} stays as it is until another agent sets it active: this draft proposes {what}",
-    )
+    notes: tuple[str, ...] = (f"{current.key} {records.STAYS}: this draft proposes {what}",)
     if is_persons(str(current.agent)):
         person = shown_name(str(current.agent))
         notes = (f"{current.key} was decided by {person} and stays: this draft proposes {what}", records.PROPOSED)
@@ -224,8 +222,8 @@ def other_fields(current: Decision, proposed: Decision | NewDecision) -> str:
 
 def as_prepared(decision: Decision, new: NewDecision) -> NewDecision:
     """Return what is set with the fields of a decision where it leaves them out."""
-    kept = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
-    return replace(new, **kept)
+    fields = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
+    return replace(new, **fields)
 
 
 def _without_wish(decision: Decision) -> dict[str, str | float]:

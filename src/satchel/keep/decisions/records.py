@@ -217,6 +217,7 @@ ACTIVE, DEPRECATED = 1, 2  # the stored numbers of these statuses
 DRAFT_SUFFIX = "_draft"  # of the key of a draft that proposes a change of a person's decision
 
 PROPOSED = "it binds once a person accepts it"  # the note on such a draft
+STAYS = "stays as it is until another agent sets it active"  # of a decision in force, in the note on its draft
 
 LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 

@@ -162,7 +162,11 @@ class Messages(Service):
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             is_news = wait_seconds and not page.total
-            return replace(page, notes=(*page.notes, "news came instead, below")) if is_news else page
+            return (
+                replace(page, notes=(*page.notes, "no message yet, but news, below; call again to go on waiting"))
+                if is_news
+                else page
+            )
         heard = [] if self._last_heard is None else self._last_heard(self._workplace, name)
         others = f": {', '.join(heard)}" if heard else ""
         return replace(
