@@ -230,7 +230,7 @@ def _has_news(*arguments: Any) -> bool:
 
 
 def _last_heard(*arguments: Any) -> Sequence[str]:
-    from satchel.brief.last_heard import last_heard  # only who waits in vain needs it
+    from satchel.brief.notices import last_heard  # only who waits in vain needs it
 
     return last_heard(*arguments)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def told(satchel: Satchel, agent: str) -> tuple[Message, ...]:
-    return satchel.messages.inbox(agent=agent).messages
+    return satchel.messages.inbox(agent=agent).items
 
 
 def all_messages(satchel: Satchel) -> int:
@@ -211,8 +211,6 @@ def test_a_message_that_only_begins_like_a_notice_needs_a_person_and_stays_when_
     for text in (quoting, "Your proposal deletes data: may I?"):
         satchel.messages.send(text, to="human", type="request", agent="cat")
     satchel.decisions.set("cache_draft", status="deprecated", agent="human:ann")
-    left = [
-        message.message for message in satchel.messages.inbox(agent="human:ann").messages if message.type == "request"
-    ]
+    left = [message.message for message in satchel.messages.inbox(agent="human:ann").items if message.type == "request"]
     assert left == ["Your proposal deletes data: may I?", quoting]
     assert "Your proposal deletes data" in str(satchel.room.needs())

@@ -70,7 +70,7 @@ def test_a_failed_review_is_told_to_the_author_of_the_change_and_marked_once_tha
     satchel.files.record("src/a.py", "modified", description="typed", agent="ben")
     verdict = {"passed": False, "summary": "breaks b", "change": "f1"}
     satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
-    (message,) = satchel.messages.inbox(agent="ben").messages
+    (message,) = satchel.messages.inbox(agent="ben").items
     assert message.message == "The review of your change f1 of src/a.py failed, see e1: breaks b"
     assert "review FAILED of src/a.py (f1) by ann: breaks b" in satchel.brief(agent="ben", task_id="T1").text
     satchel.files.record("src/a.py", "modified", agent="ben")
@@ -82,7 +82,7 @@ def test_a_verdict_judges_several_changes_and_each_author_that_it_names_gets_one
         satchel.files.record(file, "modified", agent=agent)
     verdict = {"passed": False, "summary": "too slow", "change": "f1, f2 and f3"}
     satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
-    told = {agent: [one.message for one in satchel.messages.inbox(agent=agent).messages] for agent in ("ben", "cat")}
+    told = {agent: [one.message for one in satchel.messages.inbox(agent=agent).items] for agent in ("ben", "cat")}
     failed = "The review of your {} failed, see e1: too slow"
     assert told == {
         "ben": [failed.format("changes f1, f2 of src/a.py, src/b.py")],
@@ -96,7 +96,7 @@ def test_a_review_that_passed_is_told_to_the_author_of_the_change_once(satchel: 
     satchel.files.record("src/a.py", "modified", agent="ben")
     verdict = satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="ann")
     assert verdict.notes == ("a message tells ben",)
-    (message,) = satchel.messages.inbox(agent="ben").messages
+    (message,) = satchel.messages.inbox(agent="ben").items
     assert message.message == "The review of your change f1 of src/a.py passed, see e1"
     own = satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="ben")
     assert own.notes == ()
@@ -108,11 +108,11 @@ def test_a_verdict_answers_the_request_for_it(satchel: Satchel) -> None:
     asked = satchel.messages.send("please review f1 to f2", type="request", agent="ben")
     satchel.messages.send("and the wording of f9", type="request", agent="ben")
     satchel.entries.write("review_verdict", {"passed": True, "change": "f2"}, agent="ann")
-    (message,) = satchel.messages.inbox(agent="ben").messages
+    (message,) = satchel.messages.inbox(agent="ben").items
     assert (message.reply_to, message.thread) == (asked.id, asked.id)
     assert "m1 request by ben to all answered by m3: please review f1 to f2" in satchel.brief(agent="dan").text
     satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="cat")
-    assert satchel.messages.inbox(agent="ben").messages[0].reply_to is None
+    assert satchel.messages.inbox(agent="ben").items[0].reply_to is None
 
 
 def test_a_verdict_on_many_changes_sends_a_message_of_bounded_size(satchel: Satchel) -> None:
@@ -120,7 +120,7 @@ def test_a_verdict_on_many_changes_sends_a_message_of_bounded_size(satchel: Satc
         satchel.files.record(f"src/{'long' * 40}{number}.py", "modified", agent="ben")
     refs = ", ".join(f"f{number + 1}" for number in range(60))
     satchel.entries.write("review_verdict", {"passed": False, "change": refs, "summary": "x" * 200_000}, agent="ann")
-    (message,) = satchel.messages.inbox(agent="ben").messages
+    (message,) = satchel.messages.inbox(agent="ben").items
     assert "f50" in message.message
     assert "f51" not in message.message
     assert len(message.message) < 12_000
@@ -177,7 +177,7 @@ def test_who_set_a_decision_learns_its_new_value_in_one_line(
     other.decisions.set("vat", 20)
     assert author.notices.line() == "notice: d2 vat is now 20, set by ben"
     assert author.notices.line() is None
-    assert "which ann had set" in author.messages.inbox().messages[0].message
+    assert "which ann had set" in author.messages.inbox().items[0].message
 
 
 def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then_do_and_find(
@@ -260,7 +260,7 @@ def test_a_verdict_names_many_changes_as_a_range_and_so_does_its_message(satchel
     for number in range(1, 7):
         satchel.files.record(f"src/{number}.py", "modified", agent="ben")
     satchel.entries.write("review_verdict", {"passed": True, "change": "f1-f4, f6"}, task_id="T1", agent="ann")
-    (message,) = satchel.messages.inbox(agent="ben").messages
+    (message,) = satchel.messages.inbox(agent="ben").items
     files = "src/1.py, src/2.py, src/3.py and 2 more"
     assert message.message == f"The review of your changes f1 to f4, f6 of {files} passed, see e1"
 

@@ -36,5 +36,5 @@ def test_as_many_are_counted_unread_as_are_listed(steps: list[str]) -> None:
                     now[0] += 3_600_000
                 for reader in ("human:Eva", "human:Max", "human", "Ann", "Bob"):
                     assert (page := satchel.messages.inbox(agent=reader)).unread == sum(
-                        one.read_at is None for one in page.messages
+                        one.read_at is None for one in page.items
                     )

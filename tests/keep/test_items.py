@@ -75,9 +75,9 @@ def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
     assert opened(store, "e1") == store.entries.read().entries[0]
     assert opened(store, "d1") == store.decisions.get("d1").decision
     assert opened(store, "c1") == store.constraints.find(status="all").items[0]
-    inbox = store.messages.inbox(agent="ben").messages
+    inbox = store.messages.inbox(agent="ben").items
     assert opened(store, "m1", agent="ben") == inbox[1]
-    assert opened(store, "f1") == store.files.changes().changes[0]
+    assert opened(store, "f1") == store.files.changes().items[0]
     assert opened(store, "p1") == store.packages.read("p1")
     assert opened(store, "x1") == store.patterns.get("x1", status="all")
     assert opened(store, "y1") == store.patterns.get("x1").solutions[0]

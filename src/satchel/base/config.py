@@ -71,8 +71,8 @@ def load_config(
         for variable, key in variables.items()
         if environ.get(variable)
     }
-    given = (one for one in sorted(environ) if one.startswith(VARIABLE_PREFIX))
-    warnings += _unknown("environment", given, [*variables, *RESERVED_VARIABLES])
+    own_variables = (name for name in sorted(environ) if name.startswith(VARIABLE_PREFIX))
+    warnings += _unknown("environment", own_variables, [*variables, *RESERVED_VARIABLES])
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
     for source, values in ((YOUR_FILE, from_user), (FILE_NAME, from_project)):

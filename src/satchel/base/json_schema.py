@@ -57,9 +57,9 @@ def check_schema(schema: object) -> str:
         raise _refused('it has to be an object with "type": "object"')
     definitions = schema.get("$defs")
     names = definitions if isinstance(definitions, dict) else ()
-    known = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in names]}}
-    part = {"type": "object", "properties": known, "additionalProperties": False}
-    whole = {**part, "properties": {**known, "$defs": {"type": "object", "additionalProperties": _PART}}}
+    properties = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in names]}}
+    part = {"type": "object", "properties": properties, "additionalProperties": False}
+    whole = {**part, "properties": {**properties, "$defs": {"type": "object", "additionalProperties": _PART}}}
     if (problem := _first_mismatch(schema, {**whole, "$defs": {"part": part}}, "it")) is not None:
         raise _refused(problem)
     return written
@@ -134,9 +134,9 @@ class _Check:
             yield f"{at} matches no part of anyOf"
         if isinstance(value, dict):
             yield from (f"{at} has no {name!r}" for name in schema.get("required", ()) if name not in value)
-            known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+            parts, others = schema.get("properties", {}), schema.get("additionalProperties", True)
             for name, one in value.items():
-                part = known.get(name, others)
+                part = parts.get(name, others)
                 if part is False:
                     yield f"{at} has an unknown {name[:_SHOWN_CHARS]!r}"
                 elif isinstance(part, dict):

@@ -11,7 +11,7 @@ _CONTEXT_LINES = 3
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 _MAX_WORK = 3_000_000
-"""Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
+"""Steps spent on one pair of texts, less than a second; lines unmatched by then count as replaced."""
 
 
 def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
@@ -184,8 +184,8 @@ def _hunks(before: list[str], after: list[str]) -> Iterator[list[tuple[int, int,
             if not hunk:
                 around = min(_CONTEXT_LINES, at, new_at)
                 hunk += [(at - back, new_at - back, " ") for back in range(around, 0, -1)]
-            hunk += [(gone, new_at, "-") for gone in range(at, match)]
-            hunk += [(match, come, "+") for come in range(new_at, new_match)]
+            hunk += [(old, new_at, "-") for old in range(at, match)]
+            hunk += [(match, new, "+") for new in range(new_at, new_match)]
             at, new_at = match, new_match
         if hunk and match < len(before):
             hunk.append((match, new_match, " "))

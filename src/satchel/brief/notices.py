@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from satchel.base.clock import moment_text, year_of
+from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import answer_mark, by, joined, name_text, quoted
@@ -19,7 +19,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction, grouped, set_of
+from satchel.store.transaction import Row, Transaction, answer, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.news import News
@@ -347,3 +347,26 @@ def _claim_text(claim: Claim, worktree: str | None) -> str:
     until = moment_text(claim.expires_at, year_of(claim.created_at))
     share = "" if claim.exclusive else " (shared)"
     return f"claimed{share} {by(claim.agent)}{where} until {until} UTC"
+
+
+# Limits of the sessions that are read, and of the agents that are named.
+_MOST_SESSIONS, _MOST_NAMED = 20, 3
+
+
+def last_heard(work: Workplace, name: str) -> list[str]:
+    """Return in words when the agents that may still answer were last heard of, and which of them are done."""
+    from satchel.brief.room import states  # only who waits in vain needs these
+    from satchel.keep.sessions.team import others_at_work
+
+    with projects.reading(work) as (transaction, project):
+        now = work.clock()
+        sessions = answer(others_at_work(transaction, project.id, None, now, _MOST_SESSIONS, states.find))
+    others: dict[str, str] = {}
+    for one in sessions:
+        if one.name is None or fold(one.name) == fold(name) or one.state.name == "silent":
+            continue
+        # a name of several words is quoted, so that it cannot pass for a sentence
+        who = one.name if " " not in one.name else quoted_line(one.name)
+        is_done = f" is done ({one.scratchpad.ref}) and" if one.scratchpad is not None and one.scratchpad.done else ""
+        others.setdefault(one.name, f"{who}{is_done} was last heard of {span_in_words(now - one.seen_at)} ago")
+    return list(others.values())[:_MOST_NAMED]

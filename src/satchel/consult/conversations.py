@@ -77,9 +77,7 @@ class Conversations:
         key, work = check_key(key), self.workplace
         caller = f"{work.agent or 'a call'} (process {os.getpid()})"
         holder = caller if holder is None else names.check_identifier(holder, "holder")
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             row = transaction.one(
                 f"SELECT id, expires_at, {_LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}",
                 key_values(work, project, key),
@@ -244,8 +242,8 @@ class Conversations:
         """Return one conversation of the owner with its turns in all threads, the newest first."""
         check_page(limit, offset)
         work = self.workplace
-        with work.engine.read() as transaction:
-            now, project = work.clock(), projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
+            now = work.clock()
             row = transaction.one(
                 f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND owner = :owner "
                 f"AND {HAS_TURNS}",
@@ -266,16 +264,14 @@ class Conversations:
 
     def read_content(self, digest: bytes) -> str | None:
         """Return an earlier content of a conversation's file by its digest; None if it is gone."""
-        with self.workplace.engine.read() as transaction:
-            project = projects.find(transaction, self.workplace)
+        with projects.reading(self.workplace) as (transaction, project):
             content = conversation_tables.load_content(transaction, project.id, digest)
         return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the conversation names in use with the assistant and by the owner of a key."""
         key = check_key(key)
-        with self.workplace.engine.read() as transaction:
-            project = projects.find(transaction, self.workplace)
+        with projects.reading(self.workplace) as (transaction, project):
             rows = transaction.all(
                 "SELECT session_id FROM conversations "
                 f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}",
@@ -299,8 +295,8 @@ class Conversations:
         assistant = None if assistant is None else check_name(assistant, "assistant")
         conversation = None if conversation is None else check_name(conversation, "conversation")
         work = self.workplace
-        with work.engine.read() as transaction:
-            now, project = work.clock(), projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
+            now = work.clock()
             where = f"project_id = :project AND owner = :owner AND {HAS_TURNS}"
             values: dict[str, object] = {"project": project.id, "owner": work.owner, "now": now}
             for column, wanted in (("assistant", assistant), ("session_id", conversation)):
@@ -342,8 +338,7 @@ class Conversations:
 
     def _read(self, key: ConversationKey, load: Callable[[Transaction, int], T], nothing: T) -> T:
         key, work = check_key(key), self.workplace
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             row = transaction.one(
                 f"SELECT id FROM conversations WHERE {_OF_KEY} AND {HAS_TURNS}",
                 {**key_values(work, project, key), "now": work.clock()},

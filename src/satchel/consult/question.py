@@ -309,8 +309,7 @@ def earlier_answer(
 ) -> EarlierAnswer | None:
     """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
     key = check_key(key)
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
+    with projects.reading(work) as (transaction, project):
         rows = transaction.all(
             f"""
             SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer

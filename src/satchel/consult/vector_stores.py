@@ -146,8 +146,7 @@ class VectorStores(Service):
 
     def _claim(self, provider: str) -> VectorStore | None:
         work = self._workplace
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             values = {"project": project.id, "provider": provider, "now": work.clock()}
             if transaction.one(f"SELECT 1 FROM vector_stores WHERE {_IS_DUE}", values) is None:
                 return None

@@ -24,11 +24,8 @@ class Index(Protocol):
 
     def delete(self, number: int, project_id: int) -> None: ...
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:
-        """Return whether a text is indexed under a document's number, judged by its first words."""
-
-    def fingerprints(self) -> dict[int, int]:
-        """Return for every document a hash of all its index entries."""
+    def fingerprints(self, documents: Sequence[int] | None = None) -> dict[int, int]:
+        """Return for every document, or for these, a hash of all its index entries."""
 
     def fingerprint(self, document: Document) -> int:
         """Return the hash that a correctly indexed document has in :meth:`fingerprints`."""
@@ -53,7 +50,7 @@ class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
     scored: int
-    """How many of the matches in a large scope are to be scored at least."""
+    """The least number of matches to read in a large scope."""
 
     @property
     def population(self) -> int:

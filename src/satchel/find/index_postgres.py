@@ -18,7 +18,7 @@ from satchel.find.scopes import Condition, Either, Every, Scope, Term, expressio
 from satchel.find.scoring import K1, B, Matched, Matches
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Transaction, put_rows
+from satchel.store.transaction import Row, Transaction, put_rows, set_of
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -92,13 +92,10 @@ class PostgresIndex:
     def delete(self, number: int, project_id: int) -> None:
         self._transaction.run(f"DELETE {_OF_ONE}", {"project": project_id, "document": number})
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:
-        values = {"project": project_id, "document": number}
-        return self._transaction.one(f"SELECT length, words, parts {_OF_ONE}", values) == _entry(text)
-
-    def fingerprints(self) -> dict[int, int]:
+    def fingerprints(self, documents: Sequence[int] | None = None) -> dict[int, int]:
         entry = "concat_ws(' ', project_id, place, length, words, parts)"
-        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words")
+        some = "" if documents is None else f" WHERE document IN {set_of(documents)}"
+        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words{some}")
         return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
@@ -131,9 +128,6 @@ _TEXTS = """
     SELECT document, length, words, parts, 0 FROM documents_words
     WHERE project_id = :of_project AND document = ANY (ARRAY ({}))
 """
-
-_FEW = 1_000
-"""Ranges of documents up to this size are read whole, without the GIN index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,16 +176,15 @@ class ScopedPostgresIndex:
         first_and_last = f"SELECT (SELECT min(id) FROM documents {of_run}), (SELECT max(id) FROM documents {of_run})"
         ends = transaction.ask(first_and_last, {"run": scope.run_id})
         self.population = scopes.population_of(transaction, scope) if population is None else population
-        first, last = ends.one() or (None, None)
-        self._ends = first or 1, last or 0
+        self._ends = ends.one() or (None, None)
         self._counts: dict[Term, int] = {}
         self.scored = 0
 
     @cached_property
     def _conditions(self) -> tuple[str, dict[str, object]]:
-        scope, (first, last) = self._scope, self._ends
-        values: dict[str, object] = {"of_first": first, "of_last": last, "of_project": scope.project_id}
-        run = scope.run_id
+        scope = self._scope
+        run, (first, last) = scope.run_id, self._ends
+        values: dict[str, object] = {"of_first": first or 1, "of_last": last or 0, "of_project": scope.project_id}
         place = "w.place & 65535" if run is None else "w.place"
         ranges = [(place_number(run, kind, number),) * 2 for kind, number in scope.types] or [
             (place_number(run, kind, 0), place_number(run, kind, MOST_TYPES - 1)) for kind in scope.kinds
@@ -217,34 +210,34 @@ class ScopedPostgresIndex:
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> Matches:
         selecting = condition or Either(tuple(choosing or terms))
-        chosen, values = self._query(selecting, most, newest, filtered=True)
+        candidates, values = self._query(selecting, most, newest, filtered=True)
         # sorting numbers and then reading their texts takes a third less than sorting the texts
-        sql = _TEXTS.format(f"SELECT document FROM ({chosen}) AS chosen")
+        sql = _TEXTS.format(f"SELECT document FROM ({candidates}) AS candidates")
         if newest and 1 < len(terms) < _BITS and condition is None and all(term in self._counts for term in terms):
-            sql = self._texts_of_best(chosen, terms, selecting, values)
+            sql = self._texts_of_best(candidates, terms, selecting, values)
         rows = sorted(self._transaction.all(sql, values), reverse=True)
         unread: Counter[bytes] = Counter()
-        for held, length, *_, number in rows:
+        for mask, length, *_, number in rows:
             if number:
-                counts = (held >> at & 1 for at in range(len(terms)))
+                counts = (mask >> at & 1 for at in range(len(terms)))
                 unread[bytes([*divmod(length, 256), *chain.from_iterable((count, 0) for count in counts)])] += number
         read = [row[:4] for row in rows if not row[4]]
         return Matches(_counted([_IndexTerm.of(term) for term in terms], read), unread)
 
     def _texts_of_best(
-        self, chosen: str, terms: Sequence[Term], selecting: Condition, values: dict[str, object]
+        self, candidates: str, terms: Sequence[Term], selecting: Condition, values: dict[str, object]
     ) -> str:
         # which documents hold a term, the index tells in a fifth of the time that counting it in their texts takes
         conditions, _ = self._conditions
         own = next((1 << at for at, term in enumerate(terms) if selecting == Either((term,))), 0)
-        held = [f"SELECT document, length, {own}::bigint AS held, 0::float8 AS idf FROM chosen"]
+        branches = [f"SELECT document, length, {own}::bigint AS mask, 0::float8 AS idf FROM candidates"]
         buckets = f"(SELECT :of_last >> {BUCKET_BITS}), (SELECT oldest FROM ends), -1"
         for at, term in enumerate(terms):
             if own != 1 << at:
                 lexemes, idf = f"of_lexemes{at}", f"of_idf{at}"
                 values[lexemes] = self._lexemes(Every((selecting, term)))
                 values[idf] = log(1 + self.population / (self._counts[term] + 0.5))
-                held.append(f"""
+                branches.append(f"""
                     SELECT w.document, NULL, {1 << at}, :{idf} FROM generate_series({buckets}) AS b (number)
                     CROSS JOIN LATERAL (
                         SELECT w.document FROM documents_words w WHERE {_contains(lexemes)} {conditions}
@@ -252,18 +245,18 @@ class ScopedPostgresIndex:
                 """)
         values |= {"of_scored": self.scored, "of_plain": 1 + K1 - K1 * B, "of_long": K1 * B}
         return f"""
-            WITH chosen AS MATERIALIZED ({chosen}), ends AS MATERIALIZED (
-                SELECT min(document) >> {BUCKET_BITS} AS oldest, avg(length) / :of_long AS length FROM chosen
+            WITH candidates AS MATERIALIZED ({candidates}), ends AS MATERIALIZED (
+                SELECT min(document) >> {BUCKET_BITS} AS oldest, avg(length) / :of_long AS length FROM candidates
             ), graded AS MATERIALIZED (
-                SELECT document, max(length) AS length, bit_or(held) AS held, sum(idf) AS idf
-                FROM ({" UNION ALL ".join(held)}) AS every GROUP BY document HAVING max(length) IS NOT NULL
+                SELECT document, max(length) AS length, bit_or(mask) AS mask, sum(idf) AS idf
+                FROM ({" UNION ALL ".join(branches)}) AS every GROUP BY document HAVING max(length) IS NOT NULL
             ), best AS MATERIALIZED (
                 SELECT document FROM graded ORDER BY idf / (:of_plain + length / (SELECT length FROM ends)) DESC,
                     document DESC LIMIT (SELECT :of_scored)
             )
             {_TEXTS.format("SELECT document FROM best")} UNION ALL
-            SELECT held, avg(length)::integer, '', '', count(*) FROM graded
-            WHERE document NOT IN (SELECT document FROM best) GROUP BY held
+            SELECT mask, avg(length)::integer, '', '', count(*) FROM graded
+            WHERE document NOT IN (SELECT document FROM best) GROUP BY mask
         """
 
     def _lexemes(self, condition: Condition, without: str | None = None) -> str:
@@ -292,20 +285,16 @@ class ScopedPostgresIndex:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
             conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
-        first, last = self._ends
         # a subquery hides its value from the planner: with known values it plans every time again
         ends = [f"(SELECT :of_first >> {BUCKET_BITS})", f"(SELECT :of_last >> {BUCKET_BITS})"]
         buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
-        chosen = _contains("of_lexemes")
-        if last - first < _FEW:
-            buckets = "1, 1"
-            chosen = "w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last"
-        if last - first < _FEW or not is_exact:
-            chosen += f" AND {holds}"
+        match = _contains("of_lexemes")
+        if not is_exact:
+            match += f" AND {holds}"
         # a bucket is read once those before it had too few documents
         sql = f"""
             SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
-                SELECT w.document, w.length FROM documents_words w WHERE {chosen} {conditions} {order}
+                SELECT w.document, w.length FROM documents_words w WHERE {match} {conditions} {order}
                 LIMIT (SELECT :of_most)
             ) AS f LIMIT (SELECT :of_most)
         """

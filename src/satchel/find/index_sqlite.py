@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, cast
 
 import apsw
 
-from satchel.find.stemming import stems, tokens
+from satchel.find.stemming import stems
 from satchel.find.words import parts_text
 from satchel.store.damage import MARK
+from satchel.store.transaction import set_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from satchel.find.documents import Document
     from satchel.store.sqlite_transaction import SqliteTransaction
     from satchel.store.transaction import Row, Transaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
-_SAMPLE_WORDS = 24
 _MAX_WORD_BYTES = 32_768
 """FTS5 truncates words here, even within a character (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
 
@@ -62,20 +64,7 @@ class SqliteIndex:
     def delete(self, number: int, project_id: int) -> None:  # noqa: ARG002
         self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": number})
 
-    def holds(self, number: int, project_id: int, text: str) -> bool:  # noqa: ARG002
-        raw = text.encode()
-        # words as the tokenizer splits them, so that texts in any script are found
-        words = {stem: raw[start:end].decode() for start, end, stem in tokens(text)}
-        if not words:
-            return True
-        expression = " AND ".join(f'"{word}"' for word in list(words.values())[:_SAMPLE_WORDS])
-        row = self._transaction.one(
-            "SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match AND rowid = :id",
-            {"match": f"{{text parts}} : ({expression})", "id": number},
-        )
-        return row is not None
-
-    def fingerprints(self) -> dict[int, int]:
+    def fingerprints(self, documents: Sequence[int] | None = None) -> dict[int, int]:
         connection = self._connection
         is_reader = connection.pragma("query_only")
         connection.pragma("query_only", False)  # the vocabulary is a temporary table
@@ -86,8 +75,9 @@ class SqliteIndex:
         finally:
             connection.pragma("query_only", is_reader)
         hashes: dict[int, int] = {}
+        some = "" if documents is None else f" WHERE doc IN {set_of(documents)}"
         for word, document, column, place in connection.execute(
-            'SELECT CAST(term AS BLOB), doc, col, "offset" FROM documents_words'
+            f'SELECT CAST(term AS BLOB), doc, col, "offset" FROM documents_words{some}'
         ):
             hashes[document] = hashes.get(document, 0) + hash((word, column, place))
         return hashes

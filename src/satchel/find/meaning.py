@@ -148,7 +148,7 @@ class SentenceVectors:
         return tuple(numbers[:_MAX_TOKENS]), 1 / cut
 
     def rarity(self, *_: object) -> None:
-        """Return nothing: the model weighs tokens by itself."""
+        """Return nothing: the model has its own weights."""
 
     def vector(self, tokens: tuple[int, ...], _: None) -> Any:
         """Return the mean of the vectors of tokens, of length 1; those of recent texts are cached."""
@@ -178,7 +178,7 @@ class Meaning:
     """Ranking by meaning in one store.
 
     Attributes:
-        seconds: how long the vectors of one search may take: the next one goes on with those that are cached.
+        seconds: how long the vectors of one search may take: the next one continues with the cached ones.
     """
 
     model: Any

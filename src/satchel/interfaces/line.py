@@ -73,8 +73,7 @@ def counted(satchel: Satchel) -> AtWork:
     from satchel.keep import projects
 
     work = satchel.workplace
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
+    with projects.reading(work) as (transaction, project):
         environ = satchel.environ if work.caller is None else work.caller.environ
         return count(transaction, project.id, work.agent, environ.get("SATCHEL_SESSION"), work.clock(), work.person)
 

@@ -261,7 +261,7 @@ def _file_view(work: Workplace, ref: str, agent: str | None) -> FileView:
     bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
     page = Entries(work).read(file=path, limit=_MOST_NOTES)
     checked = replace(checked, files=tuple(replace(file, recent=()) for file in checked.files))
-    changes = Files(work).changes(file=path, limit=_MOST_CHANGES).changes
+    changes = Files(work).changes(file=path, limit=_MOST_CHANGES).items
     return FileView(path, checked, bindings.items, page.items, bindings.total, page.total, changes, _drafts(work, path))
 
 

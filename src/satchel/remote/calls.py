@@ -21,6 +21,8 @@ from satchel.remote.connection import Connection, Lost, Reply, Untaken, error_in
 from satchel.remote.facts import Fact, Facts
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
+
+# methods that hooks, the guard and clients' servers call, which are no operations
 SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
@@ -32,33 +34,32 @@ SERVED = frozenset(
         *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
-"""Methods that hooks, the guard and clients' servers call, which are no operations."""
 
+# methods whose second argument, how long they may take, is the server's
 TIMED = frozenset({"moments.make", "working.prompt", "working.look", "dry_working.prompt"})
-"""Methods whose second argument, how long they may take, is the server's."""
 
+# what a hook calls once its text has reached the client
 RECORD = "hooks.record"
-"""What a hook calls once its text has reached the client."""
 
+# marks a missing notice or receipt
 NOTHING: Any = object()
-"""Marks a missing notice or receipt."""
 
+# so long a call waits for its answer: waiting for a claim may take 45 s
 SECONDS = 75.0
-"""So long a call waits for its answer: waiting for a claim may take 45 s."""
 
 _DONE = "done, but the answer was lost"
 _READ_BACK = "Read it back instead of repeating the call"
 
+# what a program asks for as a session starts, to send what holds of it here
 RECORDED = "sessions.recorded"
-"""What a program asks for as a session starts, to send what holds of it here."""
 
 _PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
 
+# how the calls end that say which files a client's tool edits
 _OF_EDITS = (".before_edit", ".after_edit", ".after_read", ".unchecked_edit")
-"""How the calls end that say which files a client's tool edits."""
 
+# what a server needs of the environment, to tell which session a call belongs to
 _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, *one.markers) if name is not None})
-"""What a server needs of the environment, to tell which session a call belongs to."""
 
 
 class Calls:

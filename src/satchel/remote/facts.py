@@ -20,11 +20,11 @@ from satchel.base.wire import error_fields, packed, unpacked
 from satchel.keep.names import check_file
 from satchel.keep.projects import Workplace
 
+# the name of a function, the arguments that distinguish its answers, and its `answer` or `error`
 Fact = list[Any]
-"""The name of a function, the arguments that distinguish its answers, and its ``answer`` or ``error``."""
 
+# how long processes are not looked up again, which takes a tenth of a call
 _KEPT_SECONDS = 5.0
-"""How long processes are not looked up again, which takes a tenth of a call."""
 
 _MOST = 500
 
@@ -195,6 +195,7 @@ def _path(here: Workplace, name: str, arguments: Mapping[str, Any]) -> Iterator[
     yield fact(canonical_path, arguments[name], here.files_root, name)
 
 
+# what is looked up of a parameter that names files, by what an operation declares it as
 OF_PARAMETERS: Mapping[str, Callable[[Workplace, str, Mapping[str, Any]], Iterator[Fact]]] = {
     "claimed": _claimed,
     "file": _file,
@@ -204,7 +205,6 @@ OF_PARAMETERS: Mapping[str, Callable[[Workplace, str, Mapping[str, Any]], Iterat
     "package": _package,
     "path": _path,
 }
-"""What is looked up of a parameter that names files, by what an operation declares it as."""
 
 
 def _is_within(path: str, root: str) -> bool:

@@ -34,11 +34,11 @@ _SERVICES = (
 )
 
 
+# how long a hook waits for its server; one of an edit ends itself sooner
 _HOOK_MS = 3_000
-"""How long a hook waits for its server; one of an edit ends itself sooner."""
 
+# what the keys begin with that say what this user wants put into sessions here, whatever the server's own say
 _SENT = ("hooks.", "guard.")
-"""What the keys begin with that say what this user wants put into sessions here, whatever the server's own say."""
 
 
 class _Service:

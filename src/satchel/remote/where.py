@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.keep.sessions.caller import Caller
 
+# the environment variables that go before the user's file
 URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
-"""The environment variables that go before the user's file."""
 
+# the value of the address for the store on this machine
 LOCAL = "local"
-"""The value of the address for the store on this machine."""
 
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
 _MOST_URL_CHARS = 200
+
 # compiled on use: hooks without a server need none
 _PRINTABLE = r"[!-~]{8,500}"
 _WITH_ID = r"satchel_([0-9a-f]{10})_[A-Za-z0-9_-]{43}"

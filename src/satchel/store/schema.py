@@ -31,10 +31,19 @@ class Migration:
     min_writer: int = BASE_VERSION
 
 
+_NAME_TABLES = ("layers", "tags", "scopes", "categories")
+
+
 def _read_statements() -> tuple[str, ...]:
     text = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith("--")]
-    return tuple(filter(None, map(str.strip, "".join(lines).split(";\n"))))
+    statements = filter(None, map(str.strip, "".join(lines).split(";\n")))
+    # a table that stands there once for several names is made for each
+    return tuple(
+        statement.replace("NAMES", name, 1)
+        for statement in statements
+        for name in (_NAME_TABLES if "TABLE NAMES" in statement else ("",))
+    )
 
 
 _SMALLER = (
@@ -213,7 +222,7 @@ _TURNS = (
 
 _PARTS = (
     # The stored contents that a turn's prompt is made of, in their order, n counting the runs of consecutive ids, and
-    # then its images and PDF. One that is gone makes the prompt unknown: the thread begins anew.
+    # then its images and PDF. One that is gone makes the prompt unknown: a new thread begins.
     """
     CREATE TABLE conversation_parts (
         turn_id BIGINT NOT NULL REFERENCES conversation_turns (id) ON DELETE CASCADE,

@@ -132,40 +132,8 @@ CREATE VIRTUAL TABLE documents_fts USING fts5 (
 );
 INSERT INTO documents_fts (documents_fts, rank) VALUES ('automerge', 0);
 
-CREATE TABLE layers (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    uid BLOB NOT NULL,
-    seq BIGINT NOT NULL,
-    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    folded TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    UNIQUE (project_id, folded)
-);
-
-CREATE TABLE tags (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    uid BLOB NOT NULL,
-    seq BIGINT NOT NULL,
-    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    folded TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    UNIQUE (project_id, folded)
-);
-
-CREATE TABLE scopes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    uid BLOB NOT NULL,
-    seq BIGINT NOT NULL,
-    project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    folded TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    UNIQUE (project_id, folded)
-);
-
-CREATE TABLE categories (
+-- One table each for layers, tags, scopes and categories.
+CREATE TABLE NAMES (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     uid BLOB NOT NULL,
     seq BIGINT NOT NULL,

@@ -239,7 +239,7 @@ def _write(store: Satchel, model: Model, what: str, which: int, place: int) -> N
         if len(live) < 3:
             ref = store.packages.save(f"spike {place}", content="x", priority="low").ref
         else:
-            before = store.packages.find().packages[0]
+            before = store.packages.find().items[0]
             priority = "high" if before.priority != "high" else "low"
             ref = store.packages.set_priority(before.ref, priority).ref
     model.kept[ref] = place

@@ -20,7 +20,7 @@ class TestPackagesOfAResolvedTask:
             satchel.packages.save("x", content="y", type=kind, priority=priority, task_id="T")
         now = clock.advance(1_000)
         entry = verdict(satchel, task_id="T")
-        packages = satchel.packages.find(order="asc").packages
+        packages = satchel.packages.find(order="asc").items
         assert entry.notes == ("task T is resolved: p1, p3 fell to low",)
         assert [one.priority for one in packages] == ["low"] * 3
         assert [one.updated_at == now for one in packages] == [True, False, True]
@@ -38,13 +38,13 @@ class TestPackagesOfAResolvedTask:
     def test_others_stay(self, satchel: Satchel, given: dict[str, Any]) -> None:
         satchel.packages.save("x", content="y", priority="high", **given)
         assert verdict(satchel, task_id="T").notes == ()
-        assert satchel.packages.find().packages[0].priority == "high"
+        assert satchel.packages.find().items[0].priority == "high"
 
     @pytest.mark.parametrize("given", [{"passed": False, "task_id": "T"}, {"passed": True}])
     def test_a_verdict_that_failed_or_names_no_task_changes_none(self, satchel: Satchel, given: dict[str, Any]) -> None:
         satchel.packages.save("x", content="y", type="failures", priority="high", task_id="T")
         verdict(satchel, **given)
-        assert satchel.packages.find().packages[0].priority == "high"
+        assert satchel.packages.find().items[0].priority == "high"
 
     def test_those_of_another_run_and_superseded_ones_stay(self, satchel: Satchel) -> None:
         for run in ("one", "two"):

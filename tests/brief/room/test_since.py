@@ -55,6 +55,15 @@ def test_a_solved_error_names_its_fix(satchel: Satchel) -> None:
     assert (one.kind, one.action, one.text, one.item) == ("fix", "solved", "KeyError: use get", reported.pattern.ref)
 
 
+def test_a_fix_that_was_tried_is_credited_to_who_tried_it(satchel: Satchel) -> None:
+    fix = satchel.patterns.report("KeyError", "no key", solution="use get", agent=ANN).recorded
+    assert fix is not None
+    assert satchel.room.since(ANN).items == ()
+    satchel.patterns.outcome(fix.ref, True, agent="qa")
+    one = only(satchel)
+    assert (one.ref, one.action, one.agent) == (fix.ref, "confirmed", "qa")
+
+
 def test_edits_are_one_change_for_each_agent(satchel: Satchel, clock: ManualClock) -> None:
     for agent, file, change in (("dev", "a.py", "created"), ("dev", "a.py", "modified"), ("qa", "b.py", "modified")):
         clock.advance(1)

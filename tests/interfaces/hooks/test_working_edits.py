@@ -32,7 +32,7 @@ class TestEdits:
         for _ in range(3):
             at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
             at_work("s1", "PostToolUse", "Edit", **edit(project / "a.py"))
-        (change,) = store.files.changes().changes
+        (change,) = store.files.changes().items
         assert (change.file, change.change) == ("a.py", "modified")
 
     @pytest.mark.usefixtures("all_have_begun")
@@ -44,7 +44,7 @@ class TestEdits:
         at_work("s1", "PostToolUse", "Write", **edit(project / "new.py"))
         patch = "*** Begin Patch\n*** Delete File: old.py\n*** End Patch"
         at_work("c1", "PostToolUse", "apply_patch", tool_input={"command": patch})
-        assert {change.file: change.change for change in store.files.changes().changes} == {
+        assert {change.file: change.change for change in store.files.changes().items} == {
             "new.py": "created",
             "old.py": "deleted",
         }
@@ -206,7 +206,7 @@ class TestEdits:
         (project / "a.bin").chmod(0)
         at_work("s1", "PreToolUse", "Write", **edit(project / "a.bin"))
         at_work("s1", "PostToolUse", "Write", **edit(project / "a.bin"))
-        assert [change.file for change in store.files.changes().changes] == ["a.bin"]
+        assert [change.file for change in store.files.changes().items] == ["a.bin"]
 
     def test_a_file_that_neither_was_nor_is_there_has_not_changed(
         self, at_work: AtWork, store: Satchel, project: Path

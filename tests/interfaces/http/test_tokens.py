@@ -48,6 +48,17 @@ def test_a_token_gives_the_rights_that_it_was_made_with(tokens: Tokens) -> None:
     assert re.fullmatch(rf"satchel_{token.id}_[A-Za-z0-9_-]{{43}}", text)
 
 
+def test_a_token_says_when_it_was_used_last(tokens: Tokens) -> None:
+    used, text = tokens.new("ci", store=STORE, project="p")
+    new(tokens, "spare")
+    assert tokens.access(text.replace("satchel_", "satchel-")) is None
+    assert [one.used_at for one in tokens.every()] == [None, None]
+    assert tokens.access(text) is not None
+    assert [one.used_at is None for one in tokens.every()] == [False, True]
+    tokens.revoke(used.id)
+    assert tokens.access_of(used.id) is None
+
+
 def test_without_a_file_there_is_no_token(tokens: Tokens, folder: Path) -> None:
     assert tokens.every() == []
     assert tokens.access(f"satchel_{'0' * 10}_{'A' * 43}") is None

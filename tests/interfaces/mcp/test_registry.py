@@ -251,6 +251,22 @@ def test_what_a_caller_must_not_read_is_hidden_in_each_answer_about_an_error() -
     )
 
 
+def test_a_store_that_cannot_be_opened_is_tried_once_in_a_call_and_again_in_the_next() -> None:
+    tries: list[int] = []
+
+    def opened() -> int:
+        tries.append(1)
+        if len(tries) < 2:
+            raise Conflict("no store is here", "make one")
+        return 4
+
+    assert run(tool("read"), {}, Call(opened)) == ("error [conflict]: no store is here. make one", True)
+    assert len(tries) == 1
+    call = Call(opened)
+    assert [run(tool("read"), {}, call) for _ in range(2)] == [("4", False)] * 2
+    assert len(tries) == 2
+
+
 class Broken:
     def interrupter(self) -> None:
         raise Conflict("it is in /srv/p")

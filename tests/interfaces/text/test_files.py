@@ -20,6 +20,7 @@ from interfaces.text.reading import (
     read_list,
 )
 from satchel.base.clock import moment_text
+from satchel.base.paging import KeptPage
 from satchel.interfaces.text.files import (
     changes_text,
     checked_text,
@@ -32,7 +33,6 @@ from satchel.keep.files.records import (
     Claim,
     Claimed,
     FileChange,
-    FileChangePage,
     FileCheck,
     FilesChecked,
     PendingClaim,
@@ -134,8 +134,8 @@ def claim(path: str = "src/a.py", agent: str = "builder", **changes: object) -> 
     return replace(one, **changes)  # type: ignore[arg-type] # as above
 
 
-def page_of(*some: FileChange) -> FileChangePage:
-    return FileChangePage(some, len(some), 0, 20, 9)
+def page_of(*some: FileChange) -> KeptPage[FileChange]:
+    return KeptPage(some, len(some), 0, 20, 9)
 
 
 def made(number: int, file: str, created: int, lasting: int, **changes: object) -> FileChange:
@@ -157,31 +157,31 @@ file_changes = st.builds(
 
 
 @st.composite
-def pages(draw: st.DrawFn) -> FileChangePage:
+def pages(draw: st.DrawFn) -> KeptPage[FileChange]:
     items = draw(st.lists(file_changes, max_size=6, unique_by=lambda item: item.id))
     order = draw(st.sampled_from(["newest", "oldest", "relevance", "seq"]))
     if order in {"newest", "oldest"}:
         items.sort(key=lambda item: (item.created_at, item.id), reverse=order == "newest")
-    return FileChangePage(tuple(items), len(items), 0, 20, 9, order, draw(hostile.notes))
+    return KeptPage(tuple(items), len(items), 0, 20, 9, order, draw(hostile.notes))
 
 
 @given(pages())
 @example(page_of(change(2, "modified", change="deleted"), change(1, "by", change="created")))
-def test_what_was_changed_can_be_read_back(page: FileChangePage) -> None:
+def test_what_was_changed_can_be_read_back(page: KeptPage[FileChange]) -> None:
     read, back = read_changes(changes_text(page))
-    assert back == tuple(map(kept, page.changes))
+    assert back == tuple(map(kept, page.items))
     assert (read.total, read.notes) == (page.total, page.notes)
 
 
 @given(pages())
 @example(page_of(*(change(number, file) for number, file in ((4, "note:"), (3, "a.py"), (2, "note:"), (1, "a.py")))))
 @example(page_of(change(2, "note: obey"), change(1, "note: obey")))
-def test_no_change_can_pass_for_a_line_of_ours(page: FileChangePage) -> None:
+def test_no_change_can_pass_for_a_line_of_ours(page: KeptPage[FileChange]) -> None:
     ours = [line for line in changes_text(page).splitlines() if not line.startswith(" ")]
     headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if CHANGE_FORMAT_IN_ORDER.item.fullmatch(line)]
     assert CHANGE_FORMAT_IN_ORDER.head.fullmatch(ours[0])
-    assert len(items) == len(page.changes)
+    assert len(items) == len(page.items)
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
 
 

@@ -15,7 +15,6 @@ from satchel.keep.files.records import (
     Claim,
     Claimed,
     FileChange,
-    FileChangePage,
     FileCheck,
     FilesChecked,
     PendingClaim,
@@ -270,7 +269,7 @@ def test_a_message_to_everyone_says_null() -> None:
             [fields_of(MESSAGE)],
         ),
         (
-            fields_of(FileChangePage((CHANGE,), 3, 0, 1, 8, notes=("n",)), "changes"),
+            fields_of(KeptPage((CHANGE,), 3, 0, 1, 8, notes=("n",)), "changes"),
             "changes",
             [fields_of(CHANGE)],
         ),

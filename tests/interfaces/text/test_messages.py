@@ -167,7 +167,7 @@ def pages(draw: st.DrawFn) -> MessagePage:
 @example(page_of(message(1, payload=[])))
 def test_what_was_said_can_be_read_back(page: MessagePage) -> None:
     read, reader, back = read_messages(messages_text(page))
-    assert back == tuple(map(kept, page.messages))
+    assert back == tuple(map(kept, page.items))
     assert (reader, read.head["unread"]) == (page.agent, str(page.unread) if page.unread else None)
     assert (read.total, read.notes) == (page.total, page.notes)
 
@@ -178,7 +178,7 @@ def test_no_message_can_pass_for_a_line_of_ours(page: MessagePage) -> None:
     headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     assert FORMAT.head.fullmatch(ours[0])
-    assert len(items) == len(page.messages)
+    assert len(items) == len(page.items)
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
 
 

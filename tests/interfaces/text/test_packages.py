@@ -186,7 +186,7 @@ def contents(draw: st.DrawFn) -> tuple[PackageContent, ...]:
 )
 def test_packages_can_be_read_back(page: PackagePage) -> None:
     read, back = read_packages(packages_text(page))
-    assert back == tuple(map(kept, page.packages))
+    assert back == tuple(map(kept, page.items))
     assert (read.total, read.notes) == (page.total, page.notes)
     assert read_value(read.head["run"] or "-") == page.run_id
     assert read.head["counts"] == (", ".join(f"{count} {name}" for name, count in page.by_priority) or None)
@@ -198,7 +198,7 @@ def test_no_package_can_pass_for_a_line_of_ours(page: PackagePage) -> None:
     headings = [line for line in ours[1:] if line.endswith(":") and not line.startswith("note:")]
     items = [line for line in ours if FORMAT.item.fullmatch(line)]
     assert FORMAT.head.fullmatch(ours[0])
-    assert len(items) == len(page.packages)
+    assert len(items) == len(page.items)
     assert len(ours) == 1 + len(headings) + len(items) + len(page.notes)
 
 

@@ -275,7 +275,7 @@ def test_a_message_sent_from_the_page_is_withdrawn_there_until_it_is_read(ann: B
         if is_read:
             satchel.messages.mark_read([re.findall(r"m[0-9]+$", done.headers["location"])[0]], agent="reader-9")
         assert undo(ann, done).status == (409 if is_read else 303)
-    left = satchel.messages.inbox(agent="reader-9").messages
+    left = satchel.messages.inbox(agent="reader-9").items
     assert [one.message for one in left] == ["Still there? True"]
 
 

@@ -112,7 +112,7 @@ class TestWhatOnlyAPersonRetracts:
         answer = satchel.corrections.retract(rule, "the log is off", agent="ben")
         assert (answer.done, answer.asked) == (False, "m1")
         assert satchel.constraints.find().total == 1
-        (asked,) = person.messages.inbox(agent="human").messages
+        (asked,) = person.messages.inbox(agent="human").items
         assert asked.message == (
             'ben asks you to retract c1 "never log a token" because: the log is off. `satchel retract c1` does it'
         )
@@ -136,7 +136,7 @@ class TestDecisions:
         ref = satchel.decisions.set("session_ttl", 600, agent="ann").ref
         asked = satchel.corrections.retract(ref, "the gateway keeps 300 s", agent="ben")
         assert (asked.done, asked.asked, asked.asked_of) == (False, "m1", "ann")
-        (message,) = satchel.messages.inbox(agent="ann").messages
+        (message,) = satchel.messages.inbox(agent="ann").items
         assert (message.sender, message.type, message.priority) == ("ben", "request", "high")
         assert 'ben disputes d1 "session_ttl: 600" because: the gateway keeps 300 s.' in message.message
         assert satchel.decisions.get("session_ttl").decision.value == 600

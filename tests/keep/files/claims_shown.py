@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel import Claim, FileChangePage, Satchel
+from satchel import Claim, FileChange, Satchel
+from satchel.base.paging import KeptPage
 from satchel.keep import projects
 from satchel.keep.files import claims
 from satchel.keep.files.places import check_place
@@ -14,9 +15,9 @@ MINUTE = 60_000
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def numbers(page: FileChangePage) -> list[int]:
+def numbers(page: KeptPage[FileChange]) -> list[int]:
     """Return the numbers of changes, in the order of their page."""
-    return [change.id for change in page.changes]
+    return [change.id for change in page.items]
 
 
 def held(satchel: Satchel, **filters: Any) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ def test_every_field_of_a_change_comes_back(open_in: Callable[..., Satchel], pro
     kept = satchel.files.record(
         f"{project}/src/./a.py", "deleted", description="moved to b.py", layer="Business", agent="Ann"
     )
-    assert satchel.files.changes().changes == (kept,)
+    assert satchel.files.changes().items == (kept,)
     assert kept == FileChange(
         id=kept.id,
         uid=kept.uid,
@@ -51,7 +51,7 @@ def test_every_field_of_a_change_comes_back(open_in: Callable[..., Satchel], pro
 
 def test_a_change_needs_no_more_than_a_file_and_what_happened(satchel: Satchel) -> None:
     kept = satchel.files.record("a.py", "created")
-    assert satchel.files.changes().changes == (kept,)
+    assert satchel.files.changes().items == (kept,)
     assert (kept.agent, kept.layer, kept.description, kept.worktree) == (None, None, None, None)
 
 

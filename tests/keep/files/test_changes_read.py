@@ -44,7 +44,7 @@ def grid(satchel: Satchel) -> Satchel:
 @in_one_test("chosen", SUBSETS)
 def test_every_filter_counts_alone_and_with_every_other(grid: Satchel, chosen: set[str]) -> None:
     page = grid.files.changes(**{name: FILTERS[name] for name in chosen}, limit=500)
-    assert page.total == len(page.changes) == 32 // 2 ** len(chosen)
+    assert page.total == len(page.items) == 32 // 2 ** len(chosen)
     for change in page:
         assert "file" not in chosen or change.file == "src/a.py"
         assert "change" not in chosen or change.change == "created"
@@ -128,7 +128,7 @@ def test_paging_covers_every_change_once(satchel: Satchel, search: str | None) -
 def test_a_limit_of_0_gives_the_total_alone(satchel: Satchel, search: str | None) -> None:
     satchel.files.record("a.py", "modified", description="note")
     page = satchel.files.changes(limit=0, query=search)
-    assert (page.changes, page.total, page.limit) == ((), 1, 0)
+    assert (page.items, page.total, page.limit) == ((), 1, 0)
 
 
 def test_a_cursor_reads_what_came_after_it_and_loses_nothing(satchel: Satchel) -> None:

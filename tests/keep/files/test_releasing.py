@@ -75,7 +75,7 @@ def test_releasing_with_a_description_records_what_became_of_each_file(satchel: 
     told = {change.file: change.change for change in released.changes}
     assert told == {"kept.py": "modified", "gone.py": "deleted", "new.py": "created"}
     assert released.notes == ()
-    assert set(satchel.files.changes().changes) == set(released.changes)
+    assert set(satchel.files.changes().items) == set(released.changes)
     assert {(change.agent, change.description) for change in released.changes} == {("ann", "split the parser")}
     assert [found.file for found in satchel.finding.search("parser new.py").results][:1] == ["new.py"]
 

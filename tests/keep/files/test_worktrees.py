@@ -180,7 +180,7 @@ def test_a_change_carries_its_worktree_and_is_read_from_every_one(trees: Trees) 
     made = [trees.main.files.record("a", "modified"), trees.linked.files.record(f"{trees.folder}/a", "modified")]
     assert [change.worktree for change in made] == [None, trees.folder]
     for one in (trees.main, trees.linked):
-        assert one.files.changes(file="a", order="asc").changes == tuple(made)
+        assert one.files.changes(file="a", order="asc").items == tuple(made)
 
 
 def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops_where_somebody_works_in_another(

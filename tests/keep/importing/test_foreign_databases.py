@@ -66,7 +66,7 @@ def test_everything_of_bazinga_comes_field_by_field(satchel: Satchel, database: 
     result = satchel.moving.import_from("bazinga", database)
     (run,) = satchel.runs.list("active").items
     assert (run.run_id, run.title) == ("bazinga_20261124_1", "Build the shop")
-    (package,) = satchel.packages.find().packages
+    (package,) = satchel.packages.find().items
     assert (package.summary, package.type, package.priority) == ("what is known of auth", "research", "high")
     assert (package.task_id, package.agent, package.consumers) == (
         "AUTH",

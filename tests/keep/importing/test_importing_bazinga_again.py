@@ -76,7 +76,7 @@ def test_a_package_that_says_otherwise_there_since_follows(satchel: Satchel, bri
         database.package(**columns)
         result = bring(database)
     assert counts(result)["package"] == (0, 1, 0, 0, 0)
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.priority, package.summary) == ("critical", "all of it")
 
 

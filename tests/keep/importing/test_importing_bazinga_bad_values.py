@@ -52,7 +52,7 @@ def test_names_that_matter_little_are_left_out_and_reported(satchel: Satchel, br
     database.add("context_package_consumers", package_id=1, agent_type="x" * 300)
     database.strategy(framework="${framework}")
     result = bring(database)
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.agent, package.consumers) == (None, ())
     assert satchel.strategies.find().items[0].framework is None
     assert sum(one.reason.count("left out") for one in result.troubles) == 3

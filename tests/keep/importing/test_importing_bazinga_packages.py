@@ -18,7 +18,7 @@ from satchel.keep.deliveries import Window
 @pytest.mark.usefixtures("report")
 def test_a_package_comes_with_everything(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
     result = bring(sample(tmp_path / "b.db", "19", now))
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.type, package.priority, package.summary) == ("failures", "high", "what failed in 1")
     assert (package.path, package.task_id, package.run_id) == ("bazinga/artifacts/s1/1.md", "g1", "s1")
     assert (package.consumers, package.agent) == (("developer", "qa_expert"), "tech_lead")
@@ -40,7 +40,7 @@ def test_a_package_whose_file_is_not_here_is_taken_and_said(
 @pytest.mark.usefixtures("report")
 def test_an_early_package_is_called_by_its_file(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
     bring(sample(tmp_path / "b.db", "6", now))
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.summary, package.priority) == ("no summary stored for 1.md", "medium")
 
 
@@ -49,7 +49,7 @@ def test_a_package_of_the_data_model_is_research_of_the_run_it_names(
     satchel: Satchel, bring: Take, tmp_path: Path, now: int
 ) -> None:
     bring(sample(tmp_path / "b.db", "documented", now))
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.type, package.priority, package.agent) == ("research", "high", None)
 
 
@@ -68,7 +68,7 @@ def test_a_type_or_priority_that_is_none_here_is_the_usual_one(
     database = bazinga()
     database.package(**{column: value})
     result = bring(database)
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert (package.type, package.priority) == shown
     assert [one.left_out for one in result.troubles] == [False] * (value != "HIGH")
 
@@ -94,7 +94,7 @@ def test_a_path_that_may_not_be_kept_costs_its_package_alone(
     database.package(2)
     database.delivery()
     result = bring(database)
-    assert [one.path for one in satchel.packages.find(run_id="s1").packages] == ["bazinga/artifacts/s1/2.md"]
+    assert [one.path for one in satchel.packages.find(run_id="s1").items] == ["bazinga/artifacts/s1/2.md"]
     left_out = [(one.table, one.row) for one in result.troubles if one.left_out]
     assert left_out == [("context_packages", "id 1"), ("consumption_scope", "scope_id c1")]
     assert any(reason in one.reason for one in result.troubles)
@@ -107,7 +107,7 @@ def test_an_absolute_path_inside_the_project_becomes_relative(
     database = bazinga()
     database.package(file_path=str(project / "notes" / "a.md"))
     bring(database)
-    assert satchel.packages.find(run_id="s1").packages[0].path == "notes/a.md"
+    assert satchel.packages.find(run_id="s1").items[0].path == "notes/a.md"
 
 
 def test_one_package_supersedes_another(satchel: Satchel, bring: Take, bazinga: Made, now: int) -> None:
@@ -115,8 +115,8 @@ def test_one_package_supersedes_another(satchel: Satchel, bring: Take, bazinga: 
     database.package(1, created_at=stamp(now - 90))
     database.package(2, supersedes_id=1)
     bring(database)
-    (live,) = satchel.packages.find(run_id="s1").packages
-    (old,) = satchel.packages.find(run_id="s1", status="superseded").packages
+    (live,) = satchel.packages.find(run_id="s1").items
+    (old,) = satchel.packages.find(run_id="s1", status="superseded").items
     assert (live.path, old.path) == ("bazinga/artifacts/s1/2.md", "bazinga/artifacts/s1/1.md")
     assert (old.superseded_by, old.updated_at) == (live.id, (now - 60) * SECOND)
 
@@ -163,7 +163,7 @@ def delivered(satchel: Satchel, role: str = "developer", iteration: int = 0, tas
 
 def test_what_was_consumed_was_delivered_as_it_stands(satchel: Satchel, bring: Take, tmp_path: Path, now: int) -> None:
     bring(sample(tmp_path / "b.db", "19", now))
-    (package,) = satchel.packages.find(run_id="s1").packages
+    (package,) = satchel.packages.find(run_id="s1").items
     assert delivered(satchel) == {package.id: package.seq}
     with satchel.workplace.engine.read() as transaction:
         assert transaction.all("SELECT created_at FROM deliveries") == [((now - 50) * SECOND,)]

@@ -68,7 +68,7 @@ def test_who_answers_a_message_has_read_it(satchel: Satchel) -> None:
     satchel.messages.send("and why?", agent="ann")
     satchel.messages.send("80", reply_to="m1", agent="ben")
     page = satchel.messages.inbox(agent="ben")
-    assert [(message.message, message.read_at is None) for message in page.messages] == [
+    assert [(message.message, message.read_at is None) for message in page.items] == [
         ("and why?", True),
         ("which port?", False),
     ]

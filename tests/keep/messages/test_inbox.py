@@ -69,7 +69,7 @@ class TestReadingWritesNothing:
     @pytest.mark.no_store
     def test_reading_makes_no_store(self, satchel: Satchel, project: Path) -> None:
         page = satchel.messages.inbox(agent="Ann")
-        assert (page.messages, page.total, page.unread, page.seq, page.agent) == ((), 0, 0, 0, "Ann")
+        assert (page.items, page.total, page.unread, page.seq, page.agent) == ((), 0, 0, 0, "Ann")
         assert page.notes == ("nothing was written for this project yet",)
         assert not satchel.workplace.engine.exists()
         assert not (project / ".satchel").exists()
@@ -136,7 +136,7 @@ class TestThreads:
 
     def test_an_unknown_thread_gives_an_empty_page_and_says_so(self, talk: Satchel) -> None:
         page = talk.messages.inbox(agent="Ann", thread="m99")
-        assert (page.messages, page.total) == ((), 0)
+        assert (page.items, page.total) == ((), 0)
         assert page.notes[0] == "there is no message m99 in this project, or it has expired"
 
     @pytest.mark.usefixtures("talk")

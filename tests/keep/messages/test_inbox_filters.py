@@ -74,14 +74,14 @@ def test_every_filter_chooses_what_it_says(filled: Satchel, options: dict[str, A
     page = filled.messages.inbox(agent="Ann", **options)
     assert texts(page) == expected
     unpaged = {name: value for name, value in options.items() if name not in {"limit", "offset"}}
-    assert page.total == len(filled.messages.inbox(agent="Ann", **unpaged).messages)
+    assert page.total == len(filled.messages.inbox(agent="Ann", **unpaged).items)
     assert page.unread == 3
 
 
 @pytest.mark.parametrize("options", [{}, {"unread": True}, {"priority": "high"}, {"query": "cat"}, {"after_seq": 0}])
 def test_a_limit_of_zero_gives_the_total_alone(filled: Satchel, options: dict[str, Any]) -> None:
     page = filled.messages.inbox(agent="Ann", limit=0, **options)
-    assert page.messages == ()
+    assert page.items == ()
     assert page.total == filled.messages.inbox(agent="Ann", **options).total > 0
 
 
@@ -166,7 +166,7 @@ def test_a_sender_that_nobody_is_gives_an_empty_page_and_says_so(filled: Satchel
     ways: list[dict[str, Any]] = [{}, {"query": "cat"}]
     for options in ways:
         page = filled.messages.inbox(agent="Ann", sender="Bobb", **options)
-        assert (page.messages, page.total, page.unread) == ((), 0, 3)
+        assert (page.items, page.total, page.unread) == ((), 0, 3)
         assert page.notes[0] == "nobody here is called 'Bobb'; authors here: Bob, Cid, Ann"
 
 

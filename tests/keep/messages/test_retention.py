@@ -26,7 +26,7 @@ def test_an_unread_message_is_gone_after_its_own_time_before_any_sweep(satchel: 
     assert satchel.messages.inbox(agent="Ann").unread == satchel.finding.search("cat").total == 2
     clock.advance(1)
     page = satchel.messages.inbox(agent="Ann")
-    assert (page.total, page.unread, page.messages) == (0, 0, ())
+    assert (page.total, page.unread, page.items) == (0, 0, ())
     assert satchel.messages.inbox(agent="Ann", unread=True).total == 0
     assert satchel.messages.inbox(agent="Ann", query="cat").total == satchel.finding.search("cat").total == 0
     assert satchel.messages.inbox(agent="Ann", after_seq=0).total == 0
@@ -78,7 +78,7 @@ def test_a_broadcast_read_by_one_is_gone_for_that_one_and_stays_for_others(
     clock.advance(1)
     ways: list[dict[str, Any]] = [{}, {"query": "cat"}, {"thread": "m1"}, {"after_seq": 0}, {"priority": "low"}]
     for options in ways:
-        assert satchel.messages.inbox(agent="Ann", **options).messages == ()
+        assert satchel.messages.inbox(agent="Ann", **options).items == ()
         (other,) = satchel.messages.inbox(agent="Cid", **options)
         assert other.expires_at == sent.expires_at
     assert satchel.messages.inbox(agent="Ann").total == 0

@@ -180,7 +180,7 @@ def test_a_search_shows_the_best_match_first_with_its_score(satchel: Satchel) ->
     assert None not in scores
     assert scores == sorted(scores, key=lambda score: -(score or 0))
     assert page.by_priority == (("high", 1), ("medium", 1))
-    assert satchel.packages.find(query="gateway", limit=1, offset=1).packages == page.packages[1:]
+    assert satchel.packages.find(query="gateway", limit=1, offset=1).items == page.items[1:]
     assert satchel.packages.find(query="gateway", limit=0).total == 2
 
 
@@ -201,7 +201,7 @@ def test_a_search_without_a_usable_word_says_so(satchel: Satchel) -> None:
 def test_an_agent_that_nobody_is_makes_the_page_empty_and_is_said(satchel: Satchel) -> None:
     save(satchel, agent="ann")
     page = satchel.packages.find(author="nobody")
-    assert (page.total, page.packages, page.notes[0]) == (0, (), "nobody here is called 'nobody'; authors here: ann")
+    assert (page.total, page.items, page.notes[0]) == (0, (), "nobody here is called 'nobody'; authors here: ann")
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -242,7 +242,7 @@ def test_a_page_knows_its_totals_and_what_comes_next(satchel: Satchel) -> None:
     assert page.by_priority == (("high", 1), ("medium", 4))
     assert satchel.packages.find(limit=2, offset=4).next_offset is None
     total = satchel.packages.find(limit=0)
-    assert (total.packages, total.total, total.by_priority) == ((), 5, page.by_priority)
+    assert (total.items, total.total, total.by_priority) == ((), 5, page.by_priority)
 
 
 def test_twenty_are_shown_where_no_limit_is_given(satchel: Satchel) -> None:
@@ -305,7 +305,7 @@ def test_without_a_choice_packages_of_all_runs_are_listed(satchel: Satchel, sear
 @pytest.mark.no_store
 def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(satchel: Satchel, project: Path) -> None:
     page = satchel.packages.find(task_id="T1", role="qa", author="ann", after_seq=0)
-    assert (page.packages, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
+    assert (page.items, page.total, page.seq, page.after_seq) == ((), 0, 0, 0)
     assert page.notes == ("nothing was written for this project yet",)
     assert not satchel.workplace.engine.exists()
     assert not (project / ".satchel").exists()

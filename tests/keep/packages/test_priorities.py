@@ -56,7 +56,7 @@ def test_what_happens_changes_the_priority_by_rule(
     changed = satchel.packages.react(saved.ref, event)
     assert (changed.priority, changed.updated_at, changed.created_at) == (after, now, saved.created_at)
     assert (changed.seq, changed.notes) == (saved.seq + 1, ())
-    assert satchel.packages.find().packages == (changed,)
+    assert satchel.packages.find().items == (changed,)
 
 
 @pytest.mark.parametrize(("event", "before"), UNCHANGED)
@@ -102,7 +102,7 @@ def test_a_superseded_package_keeps_its_priority(satchel: Satchel, change: Calla
     new = satchel.packages.save("x", content="y", supersedes=old.ref)
     with pytest.raises(Conflict, match=f"{old.ref} was superseded by {new.ref} already"):
         change(satchel, old.ref)
-    assert satchel.packages.find(status="superseded").packages[0].priority == "medium"
+    assert satchel.packages.find(status="superseded").items[0].priority == "medium"
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -116,7 +116,7 @@ def test_a_package_that_is_not_there_is_said(
     theirs = save(other)
     with pytest.raises(NotFound):
         change(one, theirs.ref)
-    assert other.packages.find().packages[0].priority == "medium"
+    assert other.packages.find().items[0].priority == "medium"
 
 
 @in_one_test("change", CHANGES)

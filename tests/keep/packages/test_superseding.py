@@ -24,11 +24,11 @@ def test_the_old_one_says_by_what_and_when_it_was_superseded(satchel: Satchel, c
     old = save(satchel, "old")
     now = clock.advance(1_000)
     new = save(satchel, "new", old.ref)
-    (found,) = satchel.packages.find(status="superseded").packages
+    (found,) = satchel.packages.find(status="superseded").items
     assert (found.id, found.superseded_by, found.status) == (old.id, new.id, "superseded")
     assert (found.created_at, found.updated_at) == (old.created_at, now)
     assert (found.summary, found.priority) == ("old", old.priority)
-    assert satchel.packages.find().packages == (new,)
+    assert satchel.packages.find().items == (new,)
 
 
 def test_superseding_is_a_change_of_both(satchel: Satchel) -> None:
@@ -62,7 +62,7 @@ def test_one_of_another_run_is_not_superseded(satchel: Satchel) -> None:
     with pytest.raises(Conflict, match=f"{old.ref} belongs to run r1, and this is r2. .*run_id=r1"):
         save(satchel, supersedes=old.ref, run_id="r2")
     assert satchel.packages.find(run_id="r2", status="all").total == 0
-    assert satchel.packages.find(run_id="r1").packages == (old,)
+    assert satchel.packages.find(run_id="r1").items == (old,)
 
 
 def test_no_run_is_made_to_supersede_in(satchel: Satchel) -> None:
@@ -88,7 +88,7 @@ def test_what_a_forgotten_one_superseded_lives_again(satchel: Satchel) -> None:
     new = save(satchel, supersedes=old.ref)
     cursor = satchel.packages.find().cursor
     satchel.housekeeping.forget(new.ref)
-    (found,) = satchel.packages.find(after_seq=cursor).packages
+    (found,) = satchel.packages.find(after_seq=cursor).items
     assert (found.id, found.superseded_by, found.updated_at) == (old.id, None, old.updated_at)
     assert satchel.finding.search("gateway").results[0].status == "live"
 

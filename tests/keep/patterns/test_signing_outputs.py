@@ -62,6 +62,15 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
             "[ ERROR ] Error in file '/srv/a.robot' on line 2: Importing library 'Shop' failed: no module\n",
             "[ ERROR ] Error in file '/srv/b.robot' on line 7: Importing library 'Shop' failed: no module\n",
         ),
+        ("bad option at line 3 of /srv/a.conf", "bad option at line 9 of /srv/b.conf"),
+        ('"a.gp" line 2: undefined function: sinn', '"b.gp" line 7: undefined function: sinn'),
+        ("error: a.conf:2 unknown option 'rotat'", "error: b.conf:9 unknown option 'rotat'"),
+        (
+            "ERROR: /srv/a.py Imports are not in the right order.",
+            "ERROR: /srv/b.py Imports are not in the right order.",
+        ),
+        ("error: illegal id ';' (/srv/a.proto, line 2)", "error: illegal id ';' (/srv/b.proto, line 9)"),
+        ("Error: (a.njk) [Line 2, Column 1] no tag: blok", "Error: (b.njk) [Line 9, Column 4] no tag: blok"),
         ("Error in load(3) : object 'totl' not found\n", "Error in fetch(7) : object 'totl' not found\n"),
         (
             "Errors were found.\n  a.json::$.plan: 'gold' is not one of ['free']\n",
@@ -237,6 +246,7 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
             "ImportError: liba.so: cannot open shared object file: No such file or directory",
             "ImportError: libb.so: cannot open shared object file: No such file or directory",
         ),
+        ("could not connect to db.example.com:5432", "could not connect to api.example.com:5432"),
         ("cat: a.txt: No such file or directory", "cat: b.txt: No such file or directory"),
         ("error: CMake 3.20 is required", "error: CMake 3.13 is required"),
         ("error NETSDK1045: no support for targeting .NET 9.0", "error NETSDK1045: no support for targeting .NET 7.0"),

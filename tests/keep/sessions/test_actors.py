@@ -116,7 +116,7 @@ def test_an_agent_chosen_for_a_server_is_that_of_its_commands_too(serve: Open, c
     server = serve(agent="builder")
     server.messages.send("Look at src/a.py", to="builder", agent="reviewer")
     of_shell = command(environ={"CLAUDECODE": "1"})
-    assert [one.message for one in of_shell.messages.inbox().messages] == ["Look at src/a.py"]
+    assert [one.message for one in of_shell.messages.inbox().items] == ["Look at src/a.py"]
     assert author(of_shell) == "builder"
 
 
@@ -125,7 +125,7 @@ def test_a_person_writes_as_human_and_owns_what_is_human_s(command: Open) -> Non
     assert author(person) == "human"
     assert person.files.claim(["src/a.py"]).agent == "human"
     person.messages.send("Lunch", to="human", agent="reviewer")
-    assert [one.message for one in person.messages.inbox().messages] == ["Lunch"]
+    assert [one.message for one in person.messages.inbox().items] == ["Lunch"]
     assert author(person, "builder") == "builder"
     assert author(command(below=1, agent="builder")) == "builder"
     assert kept(person).sessions == []

@@ -50,7 +50,7 @@ def inherited(satchel: Satchel, agent: str | None = None) -> tuple[bool, bool, b
     last = sessions(satchel)[-1]
     with satchel.workplace.engine.read() as transaction:
         claimed = transaction.one("SELECT 1 FROM file_claims WHERE session_id = :id", {"id": last.id})
-    said = [message.message for message in satchel.messages.inbox(agent=agent).messages]
+    said = [message.message for message in satchel.messages.inbox(agent=agent).items]
     return last.predecessor is not None, claimed is not None, "Look at src/a.py" in said
 
 
@@ -62,7 +62,7 @@ def test_claims_and_messages_of_one_that_is_over_go_to_the_first_of_two_new_ones
     assert inherited(first) == (True, True, True)
     assert inherited(follow(serve, below=table.add(300))) == (False, False, False)
     assert first.files.claim(["src/a.py"]).renewed == ("src/a.py",)
-    (message,) = first.messages.inbox(unread=True).messages
+    (message,) = first.messages.inbox(unread=True).items
     # it is shown as the predecessor's
     assert (message.message, message.to) == ("Look at src/a.py", sessions(first)[0].unnamed)
     assert [one.predecessor for one in sessions(first)] == [None, sessions(first)[0].id, None]
@@ -148,7 +148,7 @@ def test_what_was_read_is_not_inherited(before: Satchel, serve: Open, table: Tab
 def test_what_was_shown_is_not_inherited_unless_it_is_a_question_without_an_answer(
     before: Satchel, serve: Open, table: Table, question: bool
 ) -> None:
-    (message,) = before.messages.inbox(unread=True).messages
+    (message,) = before.messages.inbox(unread=True).items
     with before.workplace.engine.write() as transaction:
         if question:
             transaction.run("UPDATE agent_messages SET message = 'Look at src/a.py?'")
@@ -157,7 +157,7 @@ def test_what_was_shown_is_not_inherited_unless_it_is_a_question_without_an_answ
         deliveries.record(transaction, window, [(Kind.MESSAGE.number, message.id, message.seq)], 1)
     table.end(100)
     after = follow(serve)
-    assert [one.message for one in after.messages.inbox(unread=True).messages] == ["Look at src/a.py?"] * question
+    assert [one.message for one in after.messages.inbox(unread=True).items] == ["Look at src/a.py?"] * question
 
 
 def test_nothing_is_inherited_from_a_session_whose_client_runs(

@@ -53,7 +53,6 @@ def test_the_index_of_0_2_0_becomes_a_gin_index_over_the_same_words(
     assert own_place.engine().upkeep.schema_problems() == []
     assert own_place.ask("SELECT min_reader FROM store") == [(BASE_VERSION + 1,)]
     with own_place.engine().read() as transaction:
-        monkeypatch.setattr("satchel.find.index_postgres._FEW", 0)
         transaction_scope = scoped_index(transaction, Scope(1))
         monkeypatch.setattr(transaction_scope, "_ends", (1, 7))
         assert transaction_scope.documents(Term(("cache",)), 9) == [7]

@@ -181,7 +181,12 @@ def gather(
     """
     gathered = Gathered(source)
     match_where = source.where if source.match_where is None else source.match_where
-    matches = _Matches(context, source, match_where, relevance) if match_where and relevance else None
+    matches = None
+    if match_where and relevance:
+        of_matches = of_these(match_where, "c", set_of(relevance))
+        matches = context.transaction.ask(
+            f"SELECT c.id, {source.seq} FROM {source.table} WHERE {of_matches}", context.values
+        )
     if source.where:
         yield from _choose(context, gathered, notes)
     if matches is not None:
@@ -194,14 +199,20 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
     lately = "" if context.request.since is None else f" AND {source.changed_at} > :since"
     where = source.where + lately
     narrowed = where if source.narrowed is None else source.narrowed + lately
-    unchanged = _Unchanged(context, source, where)
-    counted = None
+    got = context.delivered.get(source.kind.number, {})
+    delivered = counted = None
+    if got:
+        of_delivered = of_these(where, "c", set_of(got))
+        delivered = transaction.ask(
+            f"SELECT c.id, {source.seq}, {source.priority} FROM {source.table} WHERE {of_delivered}", values
+        )
     if context.request.counts or source.binds:
-        counted = transaction.ask(*_counting(source, where, values, len(unchanged)))
-    last = counted or unchanged.rows
+        counted = transaction.ask(*_counting(source, where, values, len(got)))
+    last = counted or delivered
     if last is not None:
         yield last
-    priorities = unchanged.priorities
+    rows = [] if delivered is None else delivered.all()
+    priorities = {number: priority for number, seq, priority in rows if seq <= got[number]}
     gathered.repeated = len(priorities)
     if counted is not None:
         ((total, of_critical),) = counted.all()
@@ -247,15 +258,15 @@ def _counting(source: Source, where: str, values: Mapping[str, object], got: int
 
 
 def _add_matches(
-    context: BriefingContext, gathered: Gathered, matches: _Matches, relevance: Mapping[int, float], notes: list[str]
+    context: BriefingContext, gathered: Gathered, matches: Rows, relevance: Mapping[int, float], notes: list[str]
 ) -> Asking[None]:
     source = gathered.source
-    yield matches.rows
-    eligible = {row[0] for row in matches.rows.all()}
-    unchanged = matches.unchanged.priorities
+    yield matches
+    got = context.delivered.get(source.kind.number, {})
+    eligible: dict[int, int] = dict(matches.all())
     least = _LEAST_RELEVANCE if context.only_matches and not source.binds else 0.0
     strong = (number for number, strength in relevance.items() if strength >= least)
-    fresh = [number for number in strong if number in eligible and number not in unchanged]
+    fresh = [number for number in strong if number in eligible and eligible[number] > got.get(number, -1)]
     repeated = len(eligible) - len(fresh)
     if source.narrows is not None:
         fresh = yield from source.narrows(context, fresh)
@@ -278,36 +289,6 @@ def _add(context: BriefingContext, gathered: Gathered, numbers: Sequence[int], n
             one.number: replace(one, priority=CRITICAL, is_pinned=True) if one.number in pinned else one for one in some
         }
         gathered.candidates |= {number: loaded[number] for number in numbers if number in loaded}
-
-
-class _Unchanged:
-    def __init__(self, context: BriefingContext, source: Source, where: str) -> None:
-        self._got = context.delivered.get(source.kind.number, {})
-        self.rows: Rows | None = None
-        if self._got:
-            self.rows = context.transaction.ask(
-                f"""
-                SELECT c.id, {source.seq}, {source.priority} FROM {source.table}
-                WHERE {of_these(where, "c", set_of(self._got))}
-                """,
-                context.values,
-            )
-
-    def __len__(self) -> int:
-        return len(self._got)
-
-    @property
-    def priorities(self) -> dict[int, int]:
-        rows = [] if self.rows is None else self.rows.all()
-        return {number: priority for number, seq, priority in rows if seq <= self._got[number]}
-
-
-class _Matches:
-    def __init__(self, context: BriefingContext, source: Source, where: str, relevance: Mapping[int, float]) -> None:
-        self.unchanged = _Unchanged(context, source, where)
-        self.rows = context.transaction.ask(
-            f"SELECT c.id FROM {source.table} WHERE {of_these(where, 'c', set_of(relevance))}", context.values
-        )
 
 
 def loading(columns: str, joined: str, make: Callable[[BriefingContext, New, Row], Candidate]) -> Load:

@@ -35,8 +35,7 @@ def notify(work: Workplace) -> int:
         command = shlex.split(work.notify_command)
     except ValueError:
         return 0
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
+    with projects.reading(work) as (transaction, project):
         cursor = str(following.now(transaction, project))
         cursors = _last_seen.setdefault(work.engine, {})
         if not project.id or not command or cursors.get(project.id) == cursor:

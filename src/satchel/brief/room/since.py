@@ -159,12 +159,15 @@ def _rules(rows: Sequence[Row], mark: Mark) -> list[Changed]:
     return changes
 
 
+# whoever tried it last, else its author
+_TRIED_BY = """CASE WHEN x.confirmed + x.failed = 0 THEN x.agent_id ELSE (
+    SELECT n.agent_id FROM solution_confirmations n WHERE n.solution_id = x.id ORDER BY n.id DESC LIMIT 1) END"""
 _FIXES = _unseen(
     OF_CHANGES["fix"],
     "error_solutions",
     "x.id, p.error_type, x.solution, x.state, x.confirmed, a.name, x.updated_at, x.seq, x.pattern_id",
-    where=_NOT_OWN,
-    joins="JOIN error_patterns p ON p.id = x.pattern_id LEFT JOIN agents a ON a.id = x.agent_id",
+    where=f" AND COALESCE({_TRIED_BY}, 0) NOT IN (:me, :former)",
+    joins=f"JOIN error_patterns p ON p.id = x.pattern_id LEFT JOIN agents a ON a.id = {_TRIED_BY}",
 )
 
 

@@ -18,7 +18,6 @@ from satchel.brief.working.hook_context import (
     ItemVersion,
     estimate,
 )
-from satchel.brief.working.triggers import may_state_rule
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import hook_heartbeat_due
@@ -163,8 +162,7 @@ class Working:
         paths = [place.path for place in moment.places_of(self._workplace, cwd, files)] if budget else []
         if not paths:
             return replace(NOTHING, why="no file of the project")
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        with projects.reading(self._workplace) as (transaction, project):
             is_concerned = on_files.is_concerned(transaction, self._workplace, project.id, paths)
             is_due = hook_heartbeat_due(transaction, self._workplace, project.id)
         nothing = replace(NOTHING, why="nothing binds the file, and no error or review cites it")
@@ -214,7 +212,7 @@ class Working:
 
         about, why = self._about(text, is_over)
         rules: Sequence[str] = ()
-        if by_person and agent_id is None and self._config.hooks_prompt and may_state_rule(text):
+        if by_person and agent_id is None and self._config.hooks_prompt and prompts.may_state_rule(text):
             from satchel.brief.working import capture
 
             rules = list(capture.rules_in(text))
@@ -327,8 +325,8 @@ class Working:
         from satchel.brief.working import commands
 
         def act(context: HookContext) -> HookAnswer:
-            asked = commands.succeed(context, cwd, command)
-            answer = self._with_known_error(context, command, output, has_succeeded=True).plus(context, asked, [])
+            question = commands.succeed(context, cwd, command)
+            answer = self._with_known_error(context, command, output, has_succeeded=True).plus(context, question, [])
             answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 

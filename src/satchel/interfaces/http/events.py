@@ -75,8 +75,7 @@ async def answer(serving: Serving, request: Request, access: Access, is_valid: C
 def _one_page(
     workplace: Workplace, cursor: Cursor | None, kinds: frozenset[str] | None
 ) -> tuple[list[dict[str, object]], Cursor]:
-    with workplace.engine.read() as transaction:
-        project = projects.find(transaction, workplace)
+    with projects.reading(workplace) as (transaction, project):
         if cursor is None:
             return [], following.now(transaction, project)
         following.check(transaction, project, cursor)
@@ -90,8 +89,7 @@ def _one_page(
 def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
     """Register a listener for new events, and return its start position, which does not skip any."""
     listener.watcher.add(listener)
-    with listener.workplace.engine.read() as transaction:
-        project = projects.find(transaction, listener.workplace)
+    with projects.reading(listener.workplace) as (transaction, project):
         if cursor is None:
             return following.now(transaction, project)
         following.check(transaction, project, cursor)
@@ -100,8 +98,7 @@ def _begin(listener: Listener, cursor: Cursor | None) -> Cursor:
 
 def _resume(listener: Listener, position: Cursor) -> Cursor | None:
     """Return the cursor to continue from if more follows a position than a listener is told."""
-    with listener.workplace.engine.read() as transaction:
-        project = projects.find(transaction, listener.workplace)
+    with projects.reading(listener.workplace) as (transaction, project):
         if following.missed_too_much(transaction, project, position, listener.kinds):
             return following.now(transaction, project)
     return None

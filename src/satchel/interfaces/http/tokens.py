@@ -55,6 +55,7 @@ class Token:
         expires_at: its expiry; None is never.
         revoked_at: its revocation.
         state: :data:`ACTIVE`, :data:`EXPIRED` or :data:`REVOKED`, at the time it was read.
+        used_at: its last use at this server since that started; None for none.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Token:
     expires_at: int | None = None
     revoked_at: int | None = None
     state: str = ACTIVE
+    used_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Tokens:
             remedy=_UNREADABLE,
         )
         self._clock = clock
+        self._used: dict[str, int] = {}
 
     def new(
         self,
@@ -142,7 +145,8 @@ class Tokens:
     def every(self) -> list[Token]:
         """Return all tokens, oldest first; expired and revoked ones are listed for 90 more days."""
         now = self._clock()
-        return [_token(one, now) for one in self._file.load().values() if not _is_long_over(one, now)]
+        listed = [one for one in self._file.load().values() if not _is_long_over(one, now)]
+        return [replace(_token(one, now), used_at=self._used.get(one.id)) for one in listed]
 
     def revoke(self, name_or_id: str) -> Token:
         """Revoke a token from the next request on. A revoked one is left unchanged."""
@@ -165,12 +169,19 @@ class Tokens:
         one = self._file.current().get(match[1])
         digest = _NOBODYS if one is None else bytes.fromhex(one.sha256)
         is_right = hmac.compare_digest(sha256(match[2].encode()).digest(), digest)
-        return _access(one) if one is not None and is_right and _state(one, self._clock()) == ACTIVE else None
+        return None if one is None or not is_right else self._admit(one)
 
     def access_of(self, token_id: str) -> Access | None:
         """Return the rights of a token by its public id; None as for :meth:`access`."""
         one = self._file.current().get(token_id)
-        return None if one is None or _state(one, self._clock()) != ACTIVE else _access(one)
+        return None if one is None else self._admit(one)
+
+    def _admit(self, one: _Stored) -> Access | None:
+        now = self._clock()
+        if _state(one, now) != ACTIVE:
+            return None
+        self._used[one.id] = now
+        return _access(one)
 
     def digest(self, token_id: str) -> bytes | None:
         """Return the SHA-256 of the secret of a token by its public id, whatever its state; None if it is unknown."""

@@ -46,7 +46,6 @@ def _config(satchel: Satchel) -> Config:
 _SUMMARY = Operation(
     tool="get_layer_summary",
     toolset="admin",
-    title="Layer summary",
     about="Per layer of the architecture: active decisions and rules, file changes of the last hour.",
     found_by="layers overview summary architecture",
     run=services.housekeeping.layer_summary,
@@ -96,7 +95,6 @@ OPERATIONS = (
     Operation(
         tool="get_stats",
         toolset="admin",
-        title="Statistics",
         about="How much is kept.",
         found_by="statistics size counts store",
         command=("stats",),
@@ -123,7 +121,6 @@ OPERATIONS = (
     Operation(
         tool="clear_old_data",
         toolset="admin",
-        title="Clear old data",
         about="Delete old messages, file changes, conversations, expired claims and errors; only says what would go "
         "unless confirm is true.",
         found_by="delete old clean up remove expired",
@@ -154,7 +151,6 @@ merges the search index and gives unused space back to the disk.""",
     Operation(
         tool="get_config",
         toolset="admin",
-        title="Settings",
         about="Every setting: value, source, meaning.",
         found_by="settings configuration options",
         run=_config,

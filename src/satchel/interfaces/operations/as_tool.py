@@ -54,7 +54,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     return Tool(
         name,
         operation.toolset,
-        operation.title,
+        operation.title or name.replace("_", " ").capitalize(),
         operation.about,
         schema_of(parameters, takes_less=bool(others)),
         handle,

@@ -47,7 +47,6 @@ OPERATIONS = (
     Operation(
         tool="get_briefing",
         toolset="briefing",
-        title="Get your briefing",
         about="Call it first, and before each new attempt: the rules and decisions that bind you, where you left off, "
         "what was tried, what others learned and are doing, known fixes. Leaves out what you already got.",
         found_by="context from other agents start briefing what did the others do memory catch up resume",
@@ -67,13 +66,7 @@ OPERATIONS = (
             ),
             Parameter("iteration", int, about="Number of the attempt; a new one resends everything"),
             Parameter("query", about="Your next step, which ranks the answer; others see it", option="QUERY..."),
-            Parameter(
-                "budget",
-                int,
-                about="Most tokens of the answer, default 4000",
-                help="What it may cost. Default: brief.budget.",
-                metavar="TOKENS",
-            ),
+            Parameter("budget", int, about="Most tokens of the answer, default 4000", metavar="TOKENS"),
             Parameter(
                 "window_used",
                 float,

@@ -42,12 +42,7 @@ OPERATIONS = (
             parameters.NEW_METADATA,
             parameters.UNTIL,
             parameters.SUPERSEDES,
-            Parameter(
-                "stated_by",
-                about="Only for your user's own words",
-                help="For agents: user, if the session's user stated it in these words.",
-                choices=("user",),
-            ),
+            Parameter("stated_by", about="Only for your user's own words", choices=("user",)),
             Parameter(
                 "for",
                 about="me: your user; it binds only their sessions",

@@ -182,7 +182,6 @@ _operation = partial(Operation, only_here=_ONLY_HERE, of_program=True)
 _RESET = _operation(
     tool="reset_conversation",
     toolset="consult",
-    title="Forget a conversation",
     about="Forget a conversation with a model; only says what would go unless confirm is true.",
     found_by="reset forget conversation start over",
     idempotent=True,
@@ -202,7 +201,6 @@ _RESET = _operation(
 _GET = _operation(
     tool="get_consultation",
     toolset="consult",
-    title="Get a consultation",
     about="The answer of a consultation in the background.",
     found_by="background consultation answer handle wait",
     parameters=(
@@ -219,7 +217,6 @@ _GET = _operation(
 _LIST = _operation(
     tool="list_conversations",
     toolset="consult",
-    title="List conversations",
     about="Conversations with other models, with their files and tokens; and who can be asked.",
     found_by="conversations models consulted who can be asked",
     parameters=(
@@ -271,12 +268,7 @@ OPERATIONS = (
             Parameter(
                 "synthesis", help="The model that compares the answers of several.", metavar="MODEL", unlisted=True
             ),
-            Parameter(
-                "conversation",
-                about="Name; reuse it to continue",
-                help="The conversation. Default: default.",
-                metavar="NAME",
-            ),
+            Parameter("conversation", about="Name; reuse it to continue", metavar="NAME"),
             Parameter("context", list[str], about="Files and folders", option="--file", metavar="PATH"),
             Parameter("priority", list[str], about="Files to send first", metavar="PATH"),
             Parameter(

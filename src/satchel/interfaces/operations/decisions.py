@@ -81,7 +81,6 @@ OPERATIONS = (
     Operation(
         tool="set_decision",
         toolset="decisions",
-        title="Set a decision",
         about="Set what the project decided: key=session_ttl value=300. To agree with others, set status=draft (it is "
         "KEY_draft while KEY holds); another agent accepts it with key=KEY status=active. "
         "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
@@ -119,7 +118,6 @@ OPERATIONS = (
     Operation(
         tool="find_decisions",
         toolset="lists",
-        title="Find decisions",
         about="What the project decided, newest first or by search.",
         found_by="decisions conventions choices what was decided",
         command=("decisions",),

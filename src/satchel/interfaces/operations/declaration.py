@@ -142,7 +142,7 @@ class Operation(Declared):
         run: its implementation: a method of a service, or a function of a :class:`Satchel` and the arguments.
         parameters: its parameters; one named :data:`AGENT` is the acting agent.
         tool: its name for agents, and ``toolset`` its set; None if agents do not have it.
-        title: its name as hosts show it to people.
+        title: its name as hosts show it to people, if that does not follow from the name for agents.
         about: its description for agents.
         found_by: search words for hosts that list tools by name only.
         always_shown: asks such hosts to show this one in full.

@@ -53,7 +53,6 @@ OPERATIONS = (
     Operation(
         tool="report_error",
         toolset="errors",
-        title="Report an error",
         about="Report an error that others may meet; returns its id and what fixed it before. To only look, use "
         "search.",
         found_by="this error again exception failure stack trace fix known error debug",

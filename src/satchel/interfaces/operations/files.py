@@ -29,7 +29,6 @@ OPERATIONS = (
     Operation(
         tool="claim_files",
         toolset="files",
-        title="Claim files",
         about="Claim files before you edit them, all or none: others cannot claim them, and clients with Satchel's "
         "hooks stop their edits. Returns until when, who shares or changed them, notes, or who holds them. Claim again "
         "to renew.",
@@ -77,7 +76,6 @@ OPERATIONS = (
     Operation(
         tool="release_files",
         toolset="files",
-        title="Release files",
         about="End your claims and record what you did to the files (as f ids); returns who waits.",
         found_by="release unlock files done editing",
         idempotent=True,
@@ -87,11 +85,7 @@ OPERATIONS = (
         parameters=(
             Parameter("paths", list[str], about="Default: all you hold here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
-            Parameter(
-                "description",
-                about="What you did; 'fixes e12' closes the bug or review_issue e12",
-                help="What was done: recorded as a change of each file among them that was edited.",
-            ),
+            Parameter("description", about="What you did; 'fixes e12' closes the bug or review_issue e12"),
             Parameter(
                 "descriptions",
                 Object,

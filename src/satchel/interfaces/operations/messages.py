@@ -64,12 +64,7 @@ _INBOX = (
         metavar="AGENT",
         passed_as="sender",
     ),
-    Parameter(
-        "thread",
-        about="Thread of this message, as m12",
-        help="The whole thread that this message belongs to.",
-        metavar="ID",
-    ),
+    Parameter("thread", about="Thread of this message, as m12", metavar="ID"),
     *parameters.CHANGES,
     parameters.AGENT,
 )
@@ -81,7 +76,6 @@ OPERATIONS = (
     Operation(
         tool="send_message",
         toolset="messages",
-        title="Send a message",
         about="Tell or ask another agent, your user (human), or all. Says whether they are active.",
         found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
@@ -128,7 +122,6 @@ OPERATIONS = (
     Operation(
         tool="get_messages",
         toolset="messages",
-        title="Read messages",
         about="Messages to you or to all, newest first or by search. Shown in full they count as read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,

@@ -85,7 +85,6 @@ OPERATIONS = (
     Operation(
         tool="save_package",
         toolset="packages",
-        title="Save a package",
         about="Hand a file (path) or a longer text (content) to other agents; or change the priority of one (package).",
         found_by="handoff hand over artifact file share report",
         command=("package", "save"),
@@ -121,7 +120,6 @@ OPERATIONS = (
     Operation(
         tool="get_packages",
         toolset="packages",
-        title="Get packages",
         about="Files and texts that agents handed over, most urgent first or by search; with packages what those hold.",
         found_by="handoff handed over artifacts files reports",
         command=("package", "list"),

@@ -41,13 +41,7 @@ AUTHOR = Parameter(
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str])
-NEW_PATHS = Parameter(
-    "paths",
-    list[str],
-    about="Globs of the files it binds: src/**, *.py",
-    help="Bind only files that match this glob, relative to the project, such as 'src/api/**'.",
-    metavar="GLOB",
-)
+NEW_PATHS = Parameter("paths", list[str], about="Globs of the files it binds: src/**, *.py", metavar="GLOB")
 NEW_METADATA = Parameter(
     "metadata",
     dict,

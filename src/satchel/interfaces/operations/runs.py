@@ -50,7 +50,6 @@ OPERATIONS = (
     Operation(
         tool="start_run",
         toolset="runs",
-        title="Start a run",
         about="Start a run: a named piece of work that keeps its notes apart. Your session works in it until it ends.",
         found_by="run start project phase separate work",
         command=("run", "start"),
@@ -72,7 +71,6 @@ OPERATIONS = (
     Operation(
         tool="end_run",
         toolset="runs",
-        title="End a run",
         about="End a run, by default your session's; answers with the strategies that it suggests. main never ends.",
         found_by="run end finish complete",
         idempotent=True,
@@ -90,7 +88,6 @@ OPERATIONS = (
     Operation(
         tool="get_runs",
         toolset="runs",
-        title="List runs",
         about="Runs (named pieces of work), newest first.",
         found_by="runs list pieces of work",
         command=("run", "list"),

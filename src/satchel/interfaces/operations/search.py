@@ -44,7 +44,6 @@ OPERATIONS = (
     Operation(
         tool="search",
         toolset="search",
-        title="Search everything",
         about="Search notes (entry), decisions, rules (constraint), messages, errors with fixes, and file changes; "
         "without a query, the newest. types=[bug]: open bugs. Shows snippets unless detail=full.",
         found_by="find memory notes recall look up anything known read history list what did the others do who changed",

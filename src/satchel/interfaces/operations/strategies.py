@@ -17,7 +17,6 @@ OPERATIONS = (
     Operation(
         tool="save_strategy",
         toolset="packages",
-        title="Save a strategy",
         about="Save an approach that worked, for all later work.",
         found_by="lesson learned best practice approach strategy",
         command=("strategy", "save"),

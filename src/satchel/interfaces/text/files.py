@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from satchel.base.clock import span_in_words
+from satchel.base.paging import KeptPage
 from satchel.base.records import replace
 from satchel.base.text import quoted_line, without_repeats
 from satchel.base.vocabulary import LAYERS
@@ -25,7 +26,6 @@ from satchel.keep.files.records import (
     Claim,
     Claimed,
     FileChange,
-    FileChangePage,
     FileCheck,
     FilesChecked,
     RecentActivity,
@@ -46,10 +46,10 @@ _CHANGE_BLANKS = (None, None, lists.NO_AGENT, _NO_WORKTREE, lists.NO_LAYER)
 _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer|note):.*|[0-9:-]+")
 
 
-def changes_text(page: FileChangePage) -> str:
+def changes_text(page: KeptPage[FileChange]) -> str:
     first: dict[tuple[str | None, str | None, int], str] = {}  # by agent, text and minute
     lines = []
-    for change in page.changes:
+    for change in page.items:
         ref = first.setdefault((change.agent, change.description, change.created_at // 60_000), change.ref)
         lines.append(change_line(change, None if ref == change.ref else ref))
     return lists.list_text("file change", page, lines, _CHANGE_BLANKS)

@@ -28,8 +28,8 @@ _MAX_READERS = 5
 
 
 def messages_text(page: MessagePage) -> str:
-    lines = [message_line(message, page.agent, page.asked_at) for message in page.messages]
-    is_sent = bool(page.messages) and all(message.sender == page.agent for message in page.messages)
+    lines = [message_line(message, page.agent, page.asked_at) for message in page.items]
+    is_sent = bool(page.items) and all(message.sender == page.agent for message in page.items)
     whose = f" {'from' if is_sent else 'for'} {value_text(page.agent)}"
     whose += f", {page.unread} unread left" if page.unread else ""
     return list_text("message", page, lines, _BLANKS, more=whose)
@@ -52,7 +52,7 @@ def show_sent(page: MessagePage) -> None:
 
 
 def _show(page: MessagePage, what: str) -> None:
-    show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.messages])
+    show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.items])
 
 
 def sent_text(message: Message) -> str:

@@ -149,7 +149,6 @@ def is_closed(record: Any) -> bool:
 
 
 def last_end(transaction: Transaction, kind: Kind, number: int) -> Correction | None:
-    """Return the last replacement or retraction of an item, or None."""
     ends = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
     return ends[-1] if ends else None
 

@@ -265,8 +265,8 @@ class Corrections(Service):
         if is_ref(key):
             return None
         with projects.reading(self._workplace) as (transaction, project):
-            named = decisions.load(transaction, project.id, key)
-        return None if named is None else (Kind.DECISION, named.id)
+            decision = decisions.load(transaction, project.id, key)
+        return None if decision is None else (Kind.DECISION, decision.id)
 
     def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> Corrector:
         # ``doing`` None needs no agent

@@ -120,8 +120,8 @@ def _lasting_since(by: Corrector, after: int) -> list[str]:
         details = json.loads(text) if words and text else {}
         if "by" in details:
             continue  # somebody else ended the claim
-        named = next((details[one] for one in ("solution", "ref", "path", "run") if one in details), None)
-        lasting.append(text if words is None else f"{words} {named or KIND_OF[item_kind].ref(item)}")
+        name = next((details[one] for one in ("solution", "ref", "path", "run") if one in details), None)
+        lasting.append(text if words is None else f"{words} {name or KIND_OF[item_kind].ref(item)}")
     return list(dict.fromkeys(lasting))
 
 

@@ -222,8 +222,8 @@ def other_fields(current: Decision, proposed: Decision | NewDecision) -> str:
 
 def as_prepared(decision: Decision, new: NewDecision) -> NewDecision:
     """Return what is set with the fields of a decision where it leaves them out."""
-    kept = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
-    return replace(new, **kept)
+    fields = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
+    return replace(new, **fields)
 
 
 def _without_wish(decision: Decision) -> dict[str, str | float]:

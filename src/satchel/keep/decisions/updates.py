@@ -197,12 +197,12 @@ def upsert(transaction: Transaction, by: Setter, new: NewDecision, similar: Sequ
     previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
     if previous is not None and previous != by.actor.number:
         changes += (records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result),)
-    return _told(result, changes)
+    return _with_messages(result, changes)
 
 
-def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
-    told = (f"a message tells {shown_name(str(change.before.agent))}" for change in changes)
-    return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
+def _with_messages(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
+    messages = (f"a message tells {shown_name(str(change.before.agent))}" for change in changes)
+    return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *messages)))), changes)
 
 
 def _accepts(new: NewDecision, draft: Decision | None) -> bool:
@@ -219,7 +219,7 @@ def _accept(
     ended = proposals.end(transaction, by, result.decision, is_accepted=True)
     # the draft itself says nearly the same
     similar = tuple(one for one in result.decision.similar if one.key != proposals.key_of(current))
-    return _told(replace(result.decision, similar=similar), (*result.changes, *ended))
+    return _with_messages(replace(result.decision, similar=similar), (*result.changes, *ended))
 
 
 def _propose(transaction: Transaction, by: Setter, new: NewDecision, current: Decision, wanted: Decision) -> SetResult:
@@ -252,7 +252,7 @@ def _propose(transaction: Transaction, by: Setter, new: NewDecision, current: De
         for before, human_key in replaced
         if (number := find_agent(transaction, by.project_id, before.agent)) not in {None, by.actor.number}
     )
-    return _told(made, changes)
+    return _with_messages(made, changes)
 
 
 def _create(transaction: Transaction, by: Setter, new: NewDecision, similar: Sequence[int] | None) -> SetResult:

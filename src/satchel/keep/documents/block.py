@@ -24,9 +24,10 @@ from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_passage, require_person
 
+# the most tokens of the whole block, as estimated, which is the same on every machine
 MAX_TOKENS = 2_000
-"""The most tokens of the whole block, as estimated, which is the same on every machine."""
 
+# the text for agents in a project's own instructions; it names no tools, whose names differ by client
 INSTRUCTIONS = """\
 ## Shared memory
 
@@ -36,10 +37,9 @@ are not listed, search your tools for "satchel".
 - When you begin a task, and after your context was compacted, ask it for a briefing.
 - Before you edit files, check whether another agent has claimed them.
 - Keep at once what others could need: what you found out, what was decided, an error and what fixed it."""
-"""The text for agents in a project's own instructions; it names no tools, whose names differ by client."""
 
+# the line that begins the part of the block that `satchel share --agents-md` writes
 RULES = "## Rules and decisions of this project"
-"""The line that begins the part of the block that ``satchel share --agents-md`` writes."""
 
 _ABOUT = "`satchel share --agents-md` writes this list; change it in Satchel."
 

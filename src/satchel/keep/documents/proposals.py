@@ -18,21 +18,23 @@ from satchel.keep.moving.lines import lines_of
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
+# why something is proposed
 NEW, CHANGED, REMOVED = "new", "changed", "removed"
-"""Why something is proposed."""
 
 HIDDEN, UNSEEN, COMMENT, SECRET = "hidden characters", "what a rendered page hides", "a comment", "a secret"
 COMMANDS, NETWORK, SECRETS, TOOLS = "commands", "network", "secrets", "tool calls"
+
+# marks of proposals that are accepted one by one only
 NEEDS_A_LOOK = frozenset((HIDDEN, UNSEEN, COMMENT, SECRET))
-"""Marks of proposals that are accepted one by one only."""
 
 KIND_OF = {RULE: Kind.CONSTRAINT, DECISION: Kind.DECISION, NOTE: Kind.ENTRY}
 _NAME_OF = {kind.number: name for name, kind in KIND_OF.items()}
 _TEXT_OF = {RULE: "text", DECISION: "value", NOTE: "content"}
 
+# the part of words that a changed text shares with the item that it changes, at least
 _LEAST_LIKENESS = 0.6
-"""The part of words that a changed text shares with the item that it changes, at least."""
 
+# what a rendered page does not show
 _UNSEEN = re.compile(
     # in the order here: HTML other than comments and addresses in angle brackets, definitions of links and footnotes,
     # the blank Braille pattern, and blanks that push what follows out of sight
@@ -41,7 +43,6 @@ _UNSEEN = re.compile(
     r"|\u2800|\s{41}",
     re.MULTILINE,
 )
-"""What a rendered page does not show."""
 
 _MARKS = (
     (COMMENT, re.compile(r"<!--")),

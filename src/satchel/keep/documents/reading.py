@@ -17,8 +17,8 @@ from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
 from satchel.keep.shared.repository import tip_of
 
+# documents that show that a project has rules for agents
 FIRST_DOCUMENTS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules", ".github/copilot-instructions.md")
-"""Documents that show that a project has rules for agents."""
 
 _OTHERS = re.compile(
     r"(?:docs/|\.github/)?CONTRIBUTING\.md|NOTES\.md|\.claude/CLAUDE\.md|\.github/copilot-instructions\.md"
@@ -28,8 +28,9 @@ _FOREIGN = re.compile(
     r"(?:^|/)(?:node_modules|vendor|third_party|testdata|fixtures|\.(?!cursor/|github/|claude/)[^/]*)/"
 )
 _MOST_DOCUMENTS = 300
+
+# how deep documents that import each other are followed
 _MOST_IMPORTS = 5
-"""How deep documents that import each other are followed."""
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^([A-Za-z_]+)[ \t]*:[ \t]*(.*?)[ \t]*$")

@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 
+# the kinds of items that documents make
 RULE, DECISION, NOTE = "rule", "decision", "note"
-"""The kinds of items that documents make."""
 
+# the lines around the block of Satchel, which is no part of the document
 BEGIN, END = "<!-- satchel: begin -->", "<!-- satchel: end -->"
-"""The lines around the block of Satchel, which is no part of the document."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
@@ -21,11 +21,11 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|$)")
 
+# a line that git writes around or between the sides of a conflict
 CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?\r?$")
-"""A line that git writes around or between the sides of a conflict."""
 
+# a text that only imports other documents, which no item says
 ONLY_IMPORTS = re.compile(r"\s*{0}(?:\s+{0})*\s*".format(r"(?:(?:[-*+]|\d{1,9}[.)])\s+|>\s*)*@\S+"))
-"""A text that only imports other documents, which no item says."""
 
 _BINDS = re.compile(
     r"(?i)\b(?:must|never|always|should|shall|do not|don['\u2019]t|avoid|prefer|ensure|make sure|only|required?|"
@@ -39,8 +39,9 @@ _ORDER = re.compile(
     r"favor|favour|mark|store|log|pass|split|group|sort|order|pin|bump|request|ask|wait|stop|start|work|think|be|let|"
     r"no|not)\b"
 )
+
+# an item that says what holds of all: beside a rule it is one too; alone it may only describe
 _OF_ALL = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+[*_`]*(?:every|each|all|any)\b", re.IGNORECASE)
-"""An item that says what holds of all: beside a rule it is one too; alone it may only describe."""
 
 _OF_RULES = re.compile(
     r"(?i)\b(?:rules?|conventions?|guidelines?|guidance|style|standards?|principles?|practices?|requirements?|do'?s|"
@@ -50,8 +51,8 @@ _OF_ANY_RULES = frozenset(
     "the our your project general code coding important development guide for and ai agent agents don'ts".split()
 )
 
+# longer words above a list are a part of their own, and are not repeated with each item
 _LONGEST_LEAD = 300
-"""Longer words above a list are a part of their own, and are not repeated with each item."""
 
 
 class Piece(NamedTuple):
@@ -252,11 +253,11 @@ def _only_calls_rules(heading: str) -> bool:
     return bool(names) and all(map(_OF_RULES.fullmatch, names))
 
 
+# whether a path is that of a decision record
 IS_RECORD = re.compile(
     r"(?:.*/)?(?:(?:adrs?|decisions|architecture[-_]decisions|decision[-_]records)/(?:adr[-_]?)?\d{1,6}[-_ .][^/]*"
     r"|adr[-_]?\d{1,6}[-_ .][^/]*)\.md"
 ).fullmatch
-"""Whether a path is that of a decision record."""
 
 _NUMBER = re.compile(r"^(?:adr[-_ ]?)?\d+[.:)]?\s+(?:[-\u2013\u2014:]\s+)?", re.IGNORECASE)
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)

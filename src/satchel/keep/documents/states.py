@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from satchel.keep.projects import Workplace
     from satchel.keep.sessions.records import Actor
 
+# the source of what was accepted, among the states of items that an import replaced
 SOURCE = "documents"
-"""The source of what was accepted, among the states of items that an import replaced."""
 
 
 _COLUMNS = ("path", "digest", "line", "clients", "kind", "item_id", "seq", "agent_id", "created_at")
@@ -93,9 +93,10 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -
     )
 
 
+# the names of files with instructions for agents
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
-"""The names of files with instructions for agents."""
 
+# by the name of a client; what it loads only on request or with a setting is not listed
 LOADED: dict[str, tuple[str, ...]] = {
     "claude": ("CLAUDE.md", ".claude/CLAUDE.md"),
     "codex": ("AGENTS.md",),
@@ -106,7 +107,6 @@ LOADED: dict[str, tuple[str, ...]] = {
     "cursor": ("AGENTS.md", ".cursor/rules/*.mdc"),
     "vscode": ("AGENTS.md", ".github/copilot-instructions.md", ".github/instructions/*.md"),
 }
-"""By the name of a client; what it loads only on request or with a setting is not listed."""
 
 
 def clients_loading(paths: Iterable[str]) -> str:

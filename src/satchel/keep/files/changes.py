@@ -25,7 +25,6 @@ SOURCE = """
 
 
 def change_number(change: object) -> int:
-    """Return the stored number of a kind of change, or refuse an unknown one."""
     if change not in CHANGES:
         raise unknown_name("change", change, CHANGES)
     return CHANGES.index(change) + 1
@@ -71,7 +70,6 @@ def record(
     now: int,
     layer: tuple[int, str] | None = None,
 ) -> FileChange:
-    """Insert an edit, and return it."""
     number, name = layer or (None, None)
     new = new_change(work, project_id, actor, place, change, now)
     new = new._replace(layer_id=number, description=description)
@@ -164,7 +162,7 @@ _MOST_UNSEEN = 20
 def unseen_of(
     transaction: Transaction, project_id: int, actor: Actor, claimed_at: Mapping[str, int], now: int
 ) -> tuple[FileChange, ...]:
-    """Return others' changes of files since they were claimed that an agent has not been told of, oldest first."""
+    """Return others' changes of files since they were claimed that are new to an agent, oldest first."""
     from satchel.keep import deliveries  # imported here: only a release asks
 
     is_delivered, values = deliveries.was_delivered(project_id, actor, Kind.FILE_CHANGE, "c.id")
@@ -191,7 +189,6 @@ def unseen_of(
 
 
 def last_recorded(transaction: Transaction, project_id: int, file: str, worktree: str | None) -> int | None:
-    """Return the time of a file's last recorded change in a worktree, or None."""
     condition, values = is_about(file)
     row = transaction.one(
         f"SELECT max(c.created_at) FROM file_changes c WHERE {condition} AND c.worktree IS NOT DISTINCT FROM :worktree",

@@ -30,9 +30,8 @@ _AHEAD_MS = 60_000
 
 def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: str | None) -> FilesChecked:
     """Return the state of files and keys; ``wanted`` None checks the agent's own claims."""
-    with work.engine.read() as transaction:
+    with projects.reading(work) as (transaction, project):
         now = work.clock()
-        project = projects.find(transaction, work)
         number = project.id
         actor = reading(transaction, work, number, agent)
         by = Claimant(transaction, number, actor, now)
@@ -129,9 +128,8 @@ def _check_one(by: Claimant, work: Workplace, place: Place, window: int) -> File
 
 def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> CommitCheck:
     """Return the claims of others on a commit's files; see :meth:`satchel.keep.files.service.Files.check_commit`."""
-    with work.engine.read() as transaction:
+    with projects.reading(work) as (transaction, project):
         now = work.clock()
-        project = projects.find(transaction, work)
         if not is_anything_claimed(transaction, project.id, now):
             return CommitCheck((), (), False, now)
         actor = reading(transaction, work, project.id, work.agent)

@@ -136,7 +136,6 @@ def others_in_worktree(by: Claimant, worktree: str | None) -> list[Lease]:
 
 
 def leases_of(by: Claimant) -> list[Lease]:
-    """Return the live claims of an agent or its session, by path."""
     return _load_own(by, "c.expires_at > :now ORDER BY c.path, c.id")
 
 
@@ -312,7 +311,6 @@ def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) 
 
 
 def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) -> set[int]:
-    """Return which sessions have ended or been abandoned by their program."""
     if not sessions:
         return set()
     from satchel.keep.sessions import joining

@@ -111,7 +111,6 @@ def check_place(work: Workplace, value: object, field: str) -> Place:
 
 @seen_by_caller(0)
 def place_named(tree: Tree, text: str, field: str) -> Place:
-    """Return a place, as :func:`check_place` does."""
     key = fold(text)
     if re.fullmatch(_KEY, key) and not _exists(tree, text.split("/", maxsplit=1)[0]):
         _refuse_part(tree, text, field, may_be_key=True)
@@ -130,7 +129,6 @@ def check_worktree_file(work: Workplace, value: object, field: str = "file") -> 
 
 @seen_by_caller(0)
 def file_named(tree: Tree, text: str, field: str) -> Place:
-    """Return the place of a file, as :func:`check_worktree_file` does."""
     tree, text = _in_worktree(tree, text)
     return Place(check_file(text, tree.files_root, field), tree.worktree)
 
@@ -173,7 +171,6 @@ def _in_worktree(tree: Tree, path: str) -> tuple[Tree, str]:
 
 @seen_by_caller(0, unknown=UNSEEN)
 def look_at(tree: Tree, place: Place) -> OnDisk:
-    """Return the state of a place on disk."""
     path = tree.path_of(place)
     if path is None or place.is_folder:
         return UNSEEN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
@@ -44,15 +43,6 @@ class FileChange:
     @property
     def ref(self) -> str:
         return Kind.FILE_CHANGE.ref(self.id)
-
-
-@dataclass(frozen=True, slots=True)
-class FileChangePage(KeptPage[FileChange]):
-    """A page of file changes, counted and read in one snapshot."""
-
-    @property
-    def changes(self) -> tuple[FileChange, ...]:
-        return self.items
 
 
 @dataclass(frozen=True, slots=True)

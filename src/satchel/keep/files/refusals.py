@@ -79,7 +79,6 @@ def _listed(names: Sequence[str]) -> str:
 def log(
     claimant: Claimant, places: Sequence[Place], worktree: str | None, holders: Iterable[str], **details: object
 ) -> None:
-    """Record the event that an agent was refused places, and who held them."""
     names = list(dict.fromkeys(holders))[:_MOST_HOLDERS]
     facts = {"paths": [place.path for place in places], "worktree": worktree, **details, "holders": names}
     transaction, project_id, actor, now = claimant
@@ -158,7 +157,6 @@ def remove(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
 
 
 def remove_claimed(by: Claimant, places: Iterable[Place]) -> None:
-    """Delete an agent's refusals of places it has claimed now."""
     claimed = list(places)
     ended = [refusal.id for refusal in _load(by, _OF_ACTOR) if any(refusal.place.clashes(place) for place in claimed)]
     if ended:

@@ -28,7 +28,6 @@ from satchel.keep.files.records import (
     Claimed,
     CommitCheck,
     FileChange,
-    FileChangePage,
     FilesChecked,
     PendingClaim,
     Released,
@@ -123,7 +122,7 @@ class Files(Service):
             return ()
         return self._after_changes(transaction, project_id, actor, described)
 
-    def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
+    def changes(self, **filters: Unpack[ChangeFilters]) -> KeptPage[FileChange]:
         """List unexpired edits of all worktrees, newest first.
 
         Raises:
@@ -133,7 +132,7 @@ class Files(Service):
         from satchel.keep import lists
         from satchel.keep.files.kind import LISTING
 
-        return lists.find(self._workplace, LISTING, FileChangePage, filters)
+        return lists.find(self._workplace, LISTING, KeptPage, filters)
 
     def claim(
         self,
@@ -257,17 +256,17 @@ class Files(Service):
             freed = {lease.place: lease for lease in released}
             missing = [place for place in wanted or () if place not in freed]
             expired = claims.expired_of(by, missing) if missing else {}
-            held = {**freed, **expired}
-            states = {place: look_at(tree_of(work), place) for place in held} if done else {}
+            leases = {**freed, **expired}
+            states = {place: look_at(tree_of(work), place) for place in leases} if done else {}
             # one description of several files is of those that were edited, if any was
-            edited = {place for place, state in states.items() if _is_edited(state, held[place])} or set(states)
-            since = {place.path: one.claim.created_at for place, one in held.items() if not place.is_key}
+            edited = {place for place, state in states.items() if _is_edited(state, leases[place])} or set(states)
+            since = {place.path: one.claim.created_at for place, one in leases.items() if not place.is_key}
             by_others = changes.unseen_of(transaction, project.id, holder, since, now) if since else ()
             still = claims.claims_of_others(by, list(since))
             recorded = []
             for place, state in states.items():
                 one = each.get(place, text if place in edited else None)
-                change = self._change(place, held[place], state)
+                change = self._change(place, leases[place], state)
                 if one is not None and change is not None:
                     # all of one time, which tells that they were recorded together
                     made = changes.record(transaction, work, project.id, holder, place, change, one.text, now)
@@ -284,7 +283,7 @@ class Files(Service):
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()
         )
-        of_others = [place for place in each if place not in held]
+        of_others = [place for place in each if place not in leases]
         unedited = [place for place in states if states[place].exists and text and place not in {*edited, *each}]
         for why, unrecorded in (("not yours", of_others), ("not edited since it was claimed", unedited)):
             if unrecorded:

@@ -9,7 +9,7 @@ from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.documents import Document
 from satchel.find.index import index_of, mismatch_problems
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import kept
 from satchel.keep.corrections import log as corrections
 from satchel.keep.kinds import KINDS
@@ -18,7 +18,7 @@ from satchel.store import backups
 from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
-from satchel.store.transaction import Transaction, first_number
+from satchel.store.transaction import Transaction, first_number, grouped
 from satchel.store.upkeep import Check
 
 _MAX_NAMED = 5
@@ -234,49 +234,30 @@ def index_problems(transaction: Transaction, *, is_sample: bool = False) -> list
             count = first_number(transaction, f"SELECT count(*) FROM {source}", {"kind": kind.number})
             if count:
                 problems.append(f"{count} items of kind {thing.name} are {text}")
-    return problems + (_sample_problems(transaction) if is_sample else _text_problems(transaction))
+    return problems + _text_problems(transaction, is_sample=is_sample)
 
 
-def _text_problems(transaction: Transaction) -> list[str]:
-    # compares every item's text with the index, word by word
+def _text_problems(transaction: Transaction, *, is_sample: bool) -> list[str]:
+    # compares the items' texts with the index, word by word
     index = index_of(transaction)
-    indexed = index.fingerprints()
+    highest = first_number(transaction, "SELECT max(id) FROM documents") if is_sample else 0
+    rows = transaction.all(
+        "SELECT kind, id, item_id, project_id, run_id, type FROM documents WHERE id % :step = 0 OR id > :newest",
+        {"step": max(1, highest // _SAMPLE), "newest": highest - _SAMPLE // 2},
+    )
+    indexed = index.fingerprints([row[1] for row in rows] if is_sample else None)
     wrong: list[str] = []
-    for kind, thing in KINDS.items():
-        rows = transaction.all(
-            "SELECT id, item_id, project_id, run_id, type FROM documents WHERE kind = :kind", {"kind": kind.number}
-        )
-        for start in range(0, len(rows), _AT_ONCE):
-            step = rows[start : start + _AT_ONCE]
-            texts = kept.texts(thing, transaction, [row[1] for row in step])
+    for number, of_kind in grouped((row[0], row[1:]) for row in rows).items():
+        kind = KIND_OF[number]
+        for start in range(0, len(of_kind), _AT_ONCE):
+            step = of_kind[start : start + _AT_ONCE]
+            texts = kept.texts(KINDS[kind], transaction, [row[1] for row in step])
             for document, item, project, run, item_type in step:
                 if item in texts:
                     document_of = Document(kind, item, 0, project, run, texts[item], 0, item_type)
                     if index.fingerprint(document_of) != indexed.get(document, 0):
                         wrong.append(kind.ref(item))
     return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
-
-
-def _sample_problems(transaction: Transaction) -> list[str]:
-    index = index_of(transaction)
-    highest = first_number(transaction, "SELECT max(id) FROM documents")
-    values = {"step": max(1, highest // _SAMPLE), "newest": highest - _SAMPLE // 2, "most": 2 * _SAMPLE}
-    problems: list[str] = []
-    for kind, thing in KINDS.items():
-        sample = transaction.all(
-            "SELECT id, item_id, project_id FROM documents "
-            "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
-            {**values, "kind": kind.number},
-        )
-        texts = kept.texts(thing, transaction, [item for _, item, _ in sample])
-        wrong = [
-            document
-            for document, item, project in sample
-            if item in texts and not index.holds(document, project, texts[item])
-        ]
-        if wrong:
-            problems.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
-    return problems
 
 
 _JUNCTIONS = {"tags": ("decision_tags", "tag_id", 2), "scopes": ("decision_scopes", "scope_id", 3)}

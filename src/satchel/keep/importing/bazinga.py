@@ -48,11 +48,11 @@ from satchel.keep.patterns.reports import MAX_TTL_DAYS, prepare
 from satchel.keep.texts import parse_json
 from satchel.store.foreign import ForeignDatabase, Value, open_foreign
 
+# columns that no other tool has, Satchel included
 _OWN_COLUMNS = (
     *(("context_packages", "session_id"), ("error_patterns", "signature_json")),
     *(("strategies", "strategy_id"), ("consumption_scope", "session_id")),
 )
-"""Columns that no other tool has, Satchel included."""
 
 _OWNED = {"error_patterns": "pattern_hash", "strategies": "strategy_id"}
 _TABLES_READ = frozenset(
@@ -125,11 +125,11 @@ _STATUSES = _ACTIVE, _COMPLETED, _ = ("active", "completed", "failed")
 _LIMIT = 64 << 20
 _Lines = Iterator[tuple[str, str, Line]]
 
+# the entry type for a phase of reasoning, if it is not a discovery
 _PHASES = {"decisions": "decision", "pivot": "decision"}
-"""The entry type for a phase of reasoning, if it is not a discovery."""
 
+# the field of a scratchpad for a phase of reasoning
 _SCRATCHPAD_PHASES = {"approach": "attempted", "blockers": "blockers", "completion": "summary"}
-"""The field of a scratchpad for a phase of reasoning."""
 
 
 def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:

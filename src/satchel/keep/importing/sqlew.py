@@ -35,8 +35,9 @@ from satchel.keep.texts import parse_json, to_json
 from satchel.store.foreign import Value, open_foreign
 
 _ACTIVE = 1
+
+# statuses of sqlew 5; its own hooks write the last two as active
 _LATER_STATUSES = {4: "in_progress", 5: "in_review", 6: "implemented"}
-"""Statuses of sqlew 5; its own hooks write the last two as active."""
 
 
 def _decision_value(row: Row, value: Value) -> object:
@@ -252,8 +253,9 @@ def _number_or_text(text: str) -> str | float:
 _MEDIUM = 2
 _PRIORITY = partial(whole, least=1, most=4, default=_MEDIUM)
 _INACTIVE = "inactive in sqlew"
+
+# the text of a message stored without one
 _NO_TEXT = "(sqlew stored no text of this message)"
-"""The text of a message stored without one."""
 
 _Lines = Iterator[tuple[str, str, Line]]
 _Describe = Callable[[Fields], tuple[tuple[object, ...], Line]]

@@ -26,23 +26,25 @@ from satchel.store.foreign import ForeignDatabase, Value
 _MASTERS = frozenset(
     {"agents", "files", "context_keys", "constraint_categories", "layers", "tags", "scopes", "projects"}
 )
+
+# name columns that are not called `name`
 _NAME_COLUMNS = {"context_keys": "key|key_name", "files": "path"}
-"""Name columns that are not called ``name``."""
 
+# master tables whose names are not checked
 _UNCHECKED = frozenset({"files"})
-"""Master tables whose names are not checked."""
 
+# tables that show which projects have items
 _OWNED = ("decisions", "decisions_numeric", "decision_history", "constraints", "file_changes")
-"""Tables that show which projects have items."""
 
 _READ = _MASTERS.union(
     _OWNED, ("decision_tags", "decision_scopes", "decision_context", "agent_messages", "constraint_tags")
 )
-_PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
-"""Prefixes of master and other tables; after a migration left two sets, the first one is current."""
 
+# prefixes of master and other tables; after a migration left two sets, the first one is current
+_PREFIXES = (("v4_", "v4_"), ("m_", "t_"), ("", ""))
+
+# the end of the year 9999
 _NEWEST_SECONDS = 253_402_300_799
-"""The end of the year 9999."""
 
 
 class SqlewTables(ForeignTables):

@@ -136,8 +136,8 @@ def count_of(
 _MAX_NAMED = 12
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
+# the fields of one row, by name
 Fields = dict[str, Any]
-"""The fields of one row, by name."""
 
 
 class ForeignTables(ABC):

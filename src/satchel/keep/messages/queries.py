@@ -47,7 +47,6 @@ _MOST_NAMED = 5
 
 
 def clients(transaction: Transaction, project_id: int) -> list[str]:
-    """Return the names of the clients that have had a session."""
     rows = transaction.all(
         "SELECT DISTINCT client FROM sessions WHERE project_id = :project AND client IS NOT NULL",
         {"project": project_id},

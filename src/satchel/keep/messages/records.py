@@ -77,10 +77,6 @@ class MessagePage(KeptPage[Message]):
     unread: int = 0
     asked_at: int = 0
 
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        return self.items
-
 
 @dataclass(frozen=True, slots=True)
 class MarkedRead:

@@ -183,7 +183,7 @@ def withdraw(transaction: Transaction, project_id: int, sender: int | None, numb
 
 
 def expire(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    """End a message: from now on no list, search or count has it, and no count has who read it."""
+    """End a message: from now on it is in no list, search or count, nor are its readers."""
     update_row(transaction, "agent_messages", number, expires_at=now, seq=transaction.next_seq(project_id))
     transaction.run(
         "UPDATE message_reads SET expires_at = :now WHERE message_id = :id AND expires_at > :now",

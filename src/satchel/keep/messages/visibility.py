@@ -89,7 +89,6 @@ def find_reader(transaction: Transaction, project_id: int, name: str, now: int) 
 
 
 def count(transaction: Transaction, reader: Reader) -> Counts:
-    """Count a reader's messages."""
     return Counts(*presence.count_messages(transaction, reader.project_id, reader.agent_id, reader.now))
 
 

@@ -82,10 +82,6 @@ class PackagePage(KeptPage[Package]):
     run_id: str | None = None
     by_priority: tuple[tuple[str, int], ...] = ()
 
-    @property
-    def packages(self) -> tuple[Package, ...]:
-        return self.items
-
 
 @dataclass(frozen=True, slots=True)
 class Consumption:

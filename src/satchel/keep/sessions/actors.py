@@ -229,7 +229,6 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
 
 
 def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
-    """Record what a person did at a terminal, with a token or on a page."""
     if workplace.caller is not None:
         record_action(transaction, workplace, project_id, what, now)
 
@@ -252,13 +251,13 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
 def hook_heartbeat_due(transaction: Transaction, workplace: Workplace, project_id: int) -> bool:
     """Return whether a hook's session was last seen over a minute ago or before its turn, or is not known here yet."""
     host = None if workplace.caller is None else workplace.caller.host_id
-    seen = """
+    recent = """
         SELECT 1 FROM session_hosts h JOIN sessions s ON s.id = h.session_id
         WHERE h.host_id = :host AND s.project_id = :project
             AND s.seen_at > :before AND s.seen_at > COALESCE(s.turn_ended_at, 0) LIMIT 1
     """
     values = {"host": host, "project": project_id, "before": workplace.clock() - SEEN_MS}
-    return host is not None and transaction.one(seen, values) is None
+    return host is not None and transaction.one(recent, values) is None
 
 
 def touch_session(workplace: Workplace) -> bool:

@@ -305,14 +305,14 @@ def has_heard(transaction: Transaction, session: int | None, text: str, now: int
     rules = {_words(rule) for _, rule in _heard(transaction, session, now)}
     rules |= {re.sub(_PLACE, "", rule) for rule in rules}
     rules = {rule for rule in rules if len(rule.split()) >= _LEAST_WORDS}
-    rests, seen = [_words(text)], set[str]()
+    rests, tried = [_words(text)], set[str]()
     while rests:
         rest = rests.pop()
         if rest in rules:
             return True
-        seen.add(rest)
+        tried.add(rest)
         nexts = {_without_lead(rest.removeprefix(f"{rule} ")) for rule in rules if rest.startswith(f"{rule} ")}
-        rests += nexts - seen
+        rests += nexts - tried
     return False
 
 

@@ -90,7 +90,7 @@ INDEX_TABLES: tuple[str, ...] = (
     )
     """,
     _GIN_INDEX,
-    # the documents of a run are close together: the first and the last limit what is read
+    # the documents of a run are close together: a search reads between the first and the last
     "CREATE INDEX documents_run ON documents (run_id, id)",
 )
 """The tables of the search index: the words of each document in order, and what narrows a search."""
@@ -101,7 +101,7 @@ INDEX_CHANGES: tuple[str, ...] = (
     _GIN_INDEX.replace("INDEX", "INDEX IF NOT EXISTS", 1),
     f"UPDATE store SET min_reader = {BASE_VERSION + 1}",
 )
-"""What the first migration changes besides: Satchel 0.2.0 had postings of its own, and cannot search without them."""
+"""What the first migration changes besides: Satchel 0.2.0 had its own postings, and cannot search without them."""
 
 _OWN_CHANGES: Final = {BASE_VERSION: (*OWN_COLUMNS, *INDEX_TABLES), BASE_VERSION + 1: INDEX_CHANGES}
 

@@ -23,11 +23,17 @@ from satchel.interfaces.cli.common import (
 )
 from satchel.interfaces.setup import shown
 from satchel.interfaces.setup.address import Remote, plan_no_address
-from satchel.interfaces.setup.all_data import AllData, delete, find_all_data
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.entries import find_launcher
-from satchel.interfaces.setup.guide import left_by_clients, require_no_server, store_left
+from satchel.interfaces.setup.guide import (
+    AllData,
+    delete,
+    find_all_data,
+    left_by_clients,
+    require_no_server,
+    store_left,
+)
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup

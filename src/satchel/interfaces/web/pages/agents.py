@@ -104,7 +104,7 @@ def agent(request: PageRequest) -> Page:
     name = one.name
     attempts = reader.entries.read(types=["scratchpad"], author=name, run_id="*", limit=_ATTEMPTS) if name else None
     lists = [reader.messages.inbox(agent=name, sender=by, limit=_MESSAGES) for by in (None, name)] if name else []
-    messages = sorted((one for some in lists for one in some.messages), key=lambda one: -one.created_at)
+    messages = sorted((one for some in lists for one in some.items), key=lambda one: -one.created_at)
     briefings, trees = reader.room.briefings(uid, limit=_BRIEFINGS), reader.room.worktrees()
     shown = shown_name(name or one.client or "No name yet")
     data = {
