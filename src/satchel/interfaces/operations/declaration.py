@@ -274,7 +274,8 @@ class Operation(Declared):
         if callable(self.names_files):
             files = self.names_files(answer)
         else:
-            items = answer if isinstance(answer, tuple) else getattr(answer, self.items or "items", (answer,))
+            others = getattr(answer, "items", (answer,))
+            items = answer if isinstance(answer, tuple) else getattr(answer, self.items, others)
             files = [getattr(item, "file", None) for item in items]
         return [file for file in files if file is not None]
 
