@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
@@ -24,9 +23,6 @@ _MOST_READ = 200
 
 # How many new rules of agents one context window gets; it gets the number of the others.
 _MOST_OF_AGENTS = 20
-
-# How many globs of a rule or decision are listed.
-_MOST_GLOBS = 3
 
 # What was stored so shortly before the first text of a window may have come too late for it.
 _LATE_MS = 1_000
@@ -333,11 +329,7 @@ def _about_item(one: _Item) -> News:
     text = f"{one.value:g}" if one.text is None else one.text
     # a value that is no plain word could pass for the rest of the sentence
     value_now = text if one.text is None or name_text(text) == text else file_news.quote(text)
-    where = ""
-    if one.is_new and one.globs != "[]":
-        every = [*map(json.dumps, paths.globs_in(one.globs))]
-        more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
-        where = f", binding {', '.join(every[:_MOST_GLOBS])}{more}"
+    where = f", binding {binding.globs_text(one.globs)}" if one.is_new and one.globs != "[]" else ""
     if one.is_rule and one.is_new:
         line = f"new {'critical ' * one.is_critical}rule {ref} {who}{where}: {file_news.quote(text)}"
     elif one.is_rule:

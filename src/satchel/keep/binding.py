@@ -52,12 +52,17 @@ def binding_caller(transaction: Transaction, workplace: Workplace, project_id: i
 _MOST_GLOBS = 3
 
 
+def globs_text(globs: str) -> str:
+    """Return the first globs of a rule or decision, and how many more there are."""
+    every = paths.globs_in(globs)
+    more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
+    return f"{', '.join(every[:_MOST_GLOBS])}{more}"
+
+
 def until_in(metadata: str, globs: str = "[]") -> str:
     """Return which files a rule or decision binds, and until when, as briefings show it behind the text."""
     if globs != "[]":
-        every = paths.globs_in(globs)
-        more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
-        return f" (for {', '.join(every[:_MOST_GLOBS])}{more}){until_in(metadata)}"
+        return f" (for {globs_text(globs)}){until_in(metadata)}"
     if '"until":' not in metadata:
         return ""
     from satchel.keep.fields import metadata_in  # imported here: few items have an end

@@ -66,14 +66,10 @@ def written_text(entries: Sequence[Entry]) -> str:
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
     audiences = grouped((_audience(entry), entry.ref) for entry in entries)
     shown = [f"{', '.join(refs)} {where}" if len(audiences) > 1 else where for where, refs in audiences.items()]
-    lines = [f"saved {stored}{run}{author}; {'; '.join(shown)}"]
+    line = f"saved {stored}{run}{author}; {'; '.join(shown)}"
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
-    for entry in entries:
-        for note in entry.notes:
-            line = f"note: {note}" if note in about_all else f"note: {entry.ref}: {note}"
-            if line not in lines:
-                lines.append(line)
-    return "\n".join([*lines, *note_lines(_advice(entries))])
+    notes = (note if note in about_all else f"{entry.ref}: {note}" for entry in entries for note in entry.notes)
+    return "\n".join([line, *note_lines([*dict.fromkeys(notes), *_advice(entries)])])
 
 
 def written_fields(entries: Sequence[Entry]) -> dict[str, object]:

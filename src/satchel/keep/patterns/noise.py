@@ -13,7 +13,6 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
-    # the step that buildkit shows
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
@@ -22,9 +21,8 @@ _FORMS = (
     ("! [", r"^ *! \[(?:remote )?rejected\] [^(\n]{1,300}\((.{1,200})\)$", r"error: push rejected (\1)"),
     # ESLint and others that number lines, with the rule at the end
     ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?)(?: {2,}(\S+))?$", r"error: \1 (\2)"),
-    # Kubernetes and Docker
+    # Kubernetes
     ("from server", r"^Error from server (\(\w+\)): (?:error when \w+ \"[^\"\n]{1,300}\": )?", r"error: \1 "),
-    ("from daemon", r"^(?:docker: )?Error response from daemon: ", "error: "),
     # a driver's error inside SQLAlchemy's
     ("sqlalchemy.exc.", rf"^(?:E +)?sqlalchemy\.exc\.\w+: \(({_NAME})\) ", r"\1: "),
     ("[SQL: ", r"^\[SQL: (?s:.){0,2000}?(?=^\(Background|^\[parameters|^$|\Z)|^\[parameters: .*$", ""),
@@ -32,12 +30,10 @@ _FORMS = (
     ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
     # rustc: the types are in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
-    ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*", ""),
-    # a compiler's and linter's notes
+    # a compiler's project and advice
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
     ("location:", r"^ *location: .*$", ""),
-    ("  Stop.", r"\.  Stop\.$", ""),
     # an inner cause below a message
     ("─▶ ", r"^ *[╰├]─▶ +(?:× +)?", "    "),
     # the properties of an object
@@ -69,7 +65,6 @@ _FORMS = (
     ("find artifact", r"^.*(Could not find artifact \S+?)(?::\d[\w.-]*)? (?:in|\().*$", r"error: \1"),
     ("to server at", r"(connection to server at) \"[^\"\n]{1,100}\"(?: \([^)\n]{1,60}\))?", r"\1 server"),
     ("resolve import", r"(resolve import ['\"][^'\"\n]{1,200}['\"]) from ['\"].*$", r"\1"),
-    ("; to add it:", r"; to add it:(?:\n\s+.*)?$", ""),
     # requests, with the cause in brackets
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
@@ -77,7 +72,7 @@ _FORMS = (
     # curl's progress before its message, and the command that npm starts
     ("--:--", r"^.*--:--:-- +\d+", ""),
     ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
-    # advice with a list below
+    # asides in brackets
     ("[recovered]", r" \[recovered\]", ""),
     ("which satisfies", r"^ *\.\.\. which satisfies .*$", ""),
     ("(from versions", r" \(from versions: [^)\n]*\)", ""),
@@ -95,7 +90,7 @@ VARIANTS = (
     (
         " line",
         r"(?:^| )(?:(?:(?:at|in) (?:file )?['\"]?[^\s'\"]{1,300}['\"]?|(?:file |source: )?" + _FILE + r")"
-        r",?(?: on)? line:? \d+|(?:at|on) line \d+ of \S{1,300}?)(?:,? (?:col(?:umn)?|pos):? \d+)?[.:]?(?= |$)",
+        r",?(?: on)? line:? (?:\d+|N\b)|(?:at|on) line \d+ of \S{1,300}?)(?:,? (?:col(?:umn)?|pos):? \d+)?[.:]?(?= |$)",
         "",
     ),
     ("", r" (?:at|in) " + _FILE + r":\d+$|^\(\S{1,300}\.\w{1,8}\)\s|^\[[Ll]ine \d+, [Cc]ol(?:umn)? \d+\] ", ""),
