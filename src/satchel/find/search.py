@@ -29,7 +29,7 @@ CANDIDATES = 2_000
 OF_ONE_TERM = 500
 """How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
-BEST = 200
+BEST = 150
 """How many of them are scored where the index tells which contain most of the query without reading them; a page that
 reaches further scores all."""
 
@@ -152,6 +152,7 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
+    # a page cut by its reach would repeat items of another
     index.scored = BEST if reach is None or 0 < reach <= BEST else most + 1
     result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
     matches, unread = result.read, result.unread
