@@ -95,8 +95,8 @@ def refs_text(refs: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
-# How many changes one verdict judges, and how many files and how much of its summary a message has.
-_MOST_CHANGES, _MOST_FILES, _SUMMARY_CHARS = 50, 3, 1_000
+# How many files and how much of a verdict's summary a message has, and how much of a request is searched for changes.
+_MOST_FILES, _SUMMARY_CHARS, _REQUEST_CHARS = 3, 1_000, 4_000
 
 
 class Judged(NamedTuple):
@@ -111,7 +111,9 @@ class Judged(NamedTuple):
 
 def judged_changes(transaction: Transaction, project_id: int, refs: object) -> list[Judged]:
     """Return the changes that a verdict judges, such as ``f12, f14 to f17``, as far as they are there."""
-    numbers = _numbers_in(refs)[:_MOST_CHANGES] if isinstance(refs, str) else []
+    from satchel.keep.entries.structured import MOST_CHANGES, numbers_in
+
+    numbers = numbers_in(refs)[:MOST_CHANGES] if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
         SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
@@ -125,15 +127,6 @@ def judged_changes(transaction: Transaction, project_id: int, refs: object) -> l
     return [
         Judged(Kind.FILE_CHANGE.ref(number), agent, name, file, bool(is_changed))
         for number, agent, name, file, is_changed in rows
-    ]
-
-
-def _numbers_in(refs: str) -> list[int]:
-    ranges = re.findall(r"\bf([1-9]\d{0,17})(?:\s*(?:-|–|to|\.\.)\s*f?([1-9]\d{0,17}))?\b", refs)
-    return [
-        number
-        for first, last in ranges
-        for number in range(int(first), min(int(last or first), int(first) + _MOST_CHANGES) + 1)
     ]
 
 
@@ -170,18 +163,23 @@ def tell_authors(
 
 
 def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:
-    # the open request in which an author names a change that is judged now, and its thread
+    # the open request to the writer or to all in which an author names a change that is judged now, and its thread
+    from satchel.keep.entries.structured import MOST_CHANGES, numbers_in
+
     rows = transaction.all(
         f"""
         SELECT m.id, COALESCE(m.thread_id, m.id), m.message FROM agent_messages m
         WHERE m.project_id = :project AND m.from_agent_id = :author AND m.type = {_REQUEST} AND m.expires_at > :now
+            AND (m.to_agent_id IS NULL OR m.to_agent_id = :writer)
             AND NOT EXISTS (SELECT 1 FROM agent_messages a WHERE a.reply_to = m.id)
-        ORDER BY m.id DESC LIMIT {_MOST_CHANGES}
+        ORDER BY m.id DESC LIMIT {MOST_CHANGES}
         """,
-        {"project": writer.project_id, "author": author, "now": writer.now},
+        {"project": writer.project_id, "author": author, "writer": writer.agent, "now": writer.now},
     )
     numbers = {Kind.FILE_CHANGE.number_of(ref) for ref in refs}
-    return next(((number, thread) for number, thread, text in rows if numbers & {*_numbers_in(text)}), None)
+    return next(
+        ((number, thread) for number, thread, text in rows if numbers & {*numbers_in(text[:_REQUEST_CHARS])}), None
+    )
 
 
 _DECISION, _REQUEST = (MESSAGE_TYPES.index(name) + 1 for name in ("decision", "request"))

@@ -213,7 +213,8 @@ missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch, arch
 suggestion. Report what matters; do not repeat an issue that is still open.
 3. End with write_context type="review_verdict"{scope} and passed, summary, intent_satisfied and change (the id of the \
 file changes that you judge, such as f12, f13; their authors are told), also when there is no issue: without a \
-verdict nobody can tell that a review took place. In one task or loop it replaces the previous verdict and its issues.\
+verdict nobody can tell that a review took place. It replaces the verdicts of the task or loop whose changes it \
+covers, with their issues.\
 {_examples(values)}"""
 
 

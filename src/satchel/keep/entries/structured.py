@@ -243,6 +243,26 @@ def codebase_analysis(content: str) -> CodebaseAnalysis:
     return _record(CodebaseAnalysis, "codebase_analysis", content)
 
 
+MOST_CHANGES = 50
+"""How many changes one verdict judges."""
+
+
+def judged_changes(verdict: str) -> set[int | str]:
+    """Return the numbers of the changes that a stored verdict names, else their text."""
+    refs = parse_object("review_verdict", verdict).get("change")
+    return {*numbers_in(refs)} or {refs} if isinstance(refs, str) else set()
+
+
+def numbers_in(refs: str) -> list[int]:
+    """Return the numbers of changes in a text such as ``f12, f14 to f17``."""
+    ranges = re.findall(r"\bf([1-9]\d{0,17})(?:\s*(?:-|–|to|\.\.)\s*f?([1-9]\d{0,17}))?\b", refs)
+    return [
+        number
+        for first, last in ranges
+        for number in range(int(first), min(int(last or first), int(first) + MOST_CHANGES) + 1)
+    ]
+
+
 def _parse_json(entry_type: str, text: str) -> object:
     try:
         return parse_json(text)

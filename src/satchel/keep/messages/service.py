@@ -369,7 +369,9 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     if is_idle:
         return (f"{name} has been at its prompt for {span_in_words(now - seen_at)}, and gets it with the next one",)
     silence = now - seen_at
-    state = "is active, " if silence < _ACTIVE_MS else "has been silent, " if silence >= _SILENT_MS else "was "
+    if silence < _ACTIVE_MS:
+        return (f"{name} is active",)
+    state = "has been silent, " if silence >= _SILENT_MS else "was "
     return (f"{name} {state}last heard of {ago} ago",)
 
 
