@@ -115,6 +115,16 @@ def test_a_verdict_answers_the_request_for_it(satchel: Satchel) -> None:
     assert satchel.messages.inbox(agent="ben").items[0].reply_to is None
 
 
+def test_a_verdict_answers_no_request_to_somebody_else(satchel: Satchel) -> None:
+    satchel.files.record("src/a.py", "modified", agent="ben")
+    satchel.messages.send("may I drop the table as in f1?", type="request", to="human", agent="ben")
+    satchel.messages.send("please review f1", type="request", to="cat", agent="ben")
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="ann")
+    assert satchel.messages.inbox(agent="ben").items[0].reply_to is None
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="cat")
+    assert satchel.messages.inbox(agent="ben").items[0].reply_to == 2
+
+
 def test_a_verdict_on_many_changes_sends_a_message_of_bounded_size(satchel: Satchel) -> None:
     for number in range(60):
         satchel.files.record(f"src/{'long' * 40}{number}.py", "modified", agent="ben")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
@@ -95,8 +96,8 @@ def refs_text(refs: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
-# How many files (or names) and how much of a verdict's summary a message has.
-_MOST_FILES, _SUMMARY_CHARS = 3, 1_000
+# How many files (or names) and how much of a verdict's summary are shown, and how much of a request is searched.
+_MOST_FILES, _SUMMARY_CHARS, _REQUEST_CHARS = 3, 1_000, 4_000
 
 
 class Judged(NamedTuple):
@@ -174,13 +175,15 @@ def readers_note(transaction: Transaction, writer: Writer, file: str) -> tuple[s
             WHERE f.project_id = :project AND f.path = :file
         ) AS touched JOIN sessions s ON s.id = touched.session_id
         JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
-        WHERE s.ended_at IS NULL AND s.id IS DISTINCT FROM :session AND a.id IS DISTINCT FROM :agent
+        WHERE s.ended_at IS NULL AND s.seen_at > :since AND s.id IS DISTINCT FROM :session
+            AND a.id IS DISTINCT FROM :agent
         ORDER BY a.name LIMIT 4
         """,
         {
             "project": writer.project_id,
             "file": file,
             "now": writer.now,
+            "since": writer.now - DAY_MS,
             "session": writer.session,
             "agent": writer.agent,
         },
@@ -191,20 +194,23 @@ def readers_note(transaction: Transaction, writer: Writer, file: str) -> tuple[s
 
 
 def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:
-    # the open request in which an author names a change that is judged now, and its thread
+    # the open request to the writer or to all in which an author names a change that is judged now, and its thread
     from satchel.keep.entries.structured import MOST_CHANGES, numbers_in
 
     rows = transaction.all(
         f"""
         SELECT m.id, COALESCE(m.thread_id, m.id), m.message FROM agent_messages m
         WHERE m.project_id = :project AND m.from_agent_id = :author AND m.type = {_REQUEST} AND m.expires_at > :now
+            AND (m.to_agent_id IS NULL OR m.to_agent_id = :writer)
             AND NOT EXISTS (SELECT 1 FROM agent_messages a WHERE a.reply_to = m.id)
         ORDER BY m.id DESC LIMIT {MOST_CHANGES}
         """,
-        {"project": writer.project_id, "author": author, "now": writer.now},
+        {"project": writer.project_id, "author": author, "writer": writer.agent, "now": writer.now},
     )
     numbers = {Kind.FILE_CHANGE.number_of(ref) for ref in refs}
-    return next(((number, thread) for number, thread, text in rows if numbers & {*numbers_in(text)}), None)
+    return next(
+        ((number, thread) for number, thread, text in rows if numbers & {*numbers_in(text[:_REQUEST_CHARS])}), None
+    )
 
 
 _DECISION, _REQUEST = (MESSAGE_TYPES.index(name) + 1 for name in ("decision", "request"))

@@ -50,7 +50,7 @@ class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
     scored: int
-    """The least number of matches to read in a large scope."""
+    """How many matches are enough in a large scope."""
 
     @property
     def population(self) -> int:

@@ -29,8 +29,9 @@ CANDIDATES = 2_000
 OF_ONE_TERM = 500
 """How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
-BEST = 300
-"""How many of them are scored at least where the index tells which contain most of the query without reading them."""
+BEST = 200
+"""How many of them are scored where the index tells which contain most of the query without reading them; a page that
+reaches further scores all."""
 
 MANY_TERMS = 24
 """The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
@@ -151,7 +152,7 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    index.scored = max(BEST, reach or 0)
+    index.scored = BEST if reach is None or 0 < reach <= BEST else most + 1
     result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
     matches, unread = result.read, result.unread
     is_bounded = len(matches) + unread.total() > most
@@ -323,7 +324,7 @@ def _ranking_note(choosing: Sequence[Term], most: int | None, scored: int | None
     more = " and others" if len(choosing) > _MAX_NAMED else ""
     with_words = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
     items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
-    best = "" if scored is None else f"the best {scored} of "
+    best = "" if scored is None else f"the best {scored} {'' if most is None else 'of '}"
     return f"only {best}{items}{with_words} were ranked: a rarer word narrows it down"
 
 

@@ -146,6 +146,10 @@ def test_a_lone_surrogate_has_a_signature() -> None:
     assert len(signature("E\ud800", "m\udfff")) == 64
 
 
+def test_an_address_of_no_file_has_a_signature() -> None:
+    assert len(signature("E", "cannot open file://")) == 64
+
+
 HOSTILE = (
     *("a/", "/", "1.", "1,", "111,", "a1", ":", "f:", "a:", "::", "a@", "a.", "1-", "1-1-1-", "=", "\\", "a\\", "C:\\"),
     *(

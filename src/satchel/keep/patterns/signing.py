@@ -125,7 +125,7 @@ def _masked_path(path: str) -> str:
     path, tail = path[:end], path[end:]
     names = re.split(r"[/\\]+", path.rstrip("/\\"))
     last = names[-1]
-    is_path = path[0] in "/~\\." or path[1:2] == ":" or "\\" in path or _extension().search(last)
+    is_path = path[:1] in {*"/~\\."} or path[1:2] == ":" or "\\" in path or _extension().search(last)
     if is_path and last not in {".", "..", "~", ""}:
         return _masked_name(last) + tail
     return "/".join(map(_masked_name, names)) + tail
