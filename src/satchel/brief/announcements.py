@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
@@ -95,7 +96,7 @@ def refs_text(refs: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
-# How many files and how much of a verdict's summary a message has, and how much of a request is searched for changes.
+# How many files (or names) and how much of a verdict's summary are shown, and how much of a request is searched.
 _MOST_FILES, _SUMMARY_CHARS, _REQUEST_CHARS = 3, 1_000, 4_000
 
 
@@ -160,6 +161,36 @@ def tell_authors(
         place = (transaction, writer.project_id, text, writer.now, work.retention)
         messages.post(*place, sender=writer.agent, to=author, type=kind, priority=priority, answers=request)
     return notes
+
+
+def readers_note(transaction: Transaction, writer: Writer, file: str) -> tuple[str, ...]:
+    """Return a note of the agents at work who hold or changed a file: they get a notice of what is noted on it."""
+    rows = transaction.all(
+        """
+        SELECT DISTINCT a.name FROM (
+            SELECT session_id FROM file_claims
+            WHERE project_id = :project AND path = :file AND is_key = 0 AND expires_at > :now
+            UNION ALL
+            SELECT c.session_id FROM files f JOIN file_changes c ON c.file_id = f.id
+            WHERE f.project_id = :project AND f.path = :file
+        ) AS touched JOIN sessions s ON s.id = touched.session_id
+        JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+        WHERE s.ended_at IS NULL AND s.seen_at > :since AND s.id IS DISTINCT FROM :session
+            AND a.id IS DISTINCT FROM :agent
+        ORDER BY a.name LIMIT 4
+        """,
+        {
+            "project": writer.project_id,
+            "file": file,
+            "now": writer.now,
+            "since": writer.now - DAY_MS,
+            "session": writer.session,
+            "agent": writer.agent,
+        },
+    )
+    names = [shown_name(name) for (name,) in rows]
+    more = " and others" if len(names) > _MOST_FILES else ""
+    return (f"a notice tells {', '.join(names[:_MOST_FILES])}{more} at their next call",) if names else ()
 
 
 def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ from satchel.keep.common_filters import COMMON
 AGENT = Parameter("agent", about="Subagents: your name", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
 
 AGENT_UNLISTED = AGENT.but(unlisted=True)
-"""The actor, for tools where naming it is rare."""
+"""The actor, for tools where naming it is rare; the description of get_briefing names every tool."""
 
 RUN = Parameter("run_id", help="The run. Default: main. [env: SATCHEL_RUN]", unlisted=True)
 """A named piece of work; few agents name one, since a run binds the session that started it."""
