@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from satchel.keep.decisions.records import Decision
 
 _STATUSES = ("active", "deprecated", "draft")
+# What people are not shown of a decision that has nothing else to say there.
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
-"""What people are not shown of a decision that has nothing else to say there."""
 
 _CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata", "until")
 _REPLACES = "Replaces what there is."

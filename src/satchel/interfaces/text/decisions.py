@@ -40,14 +40,14 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
+# Of a text with more characters, an earlier state shows the words that changed.
 _LONG = 120
-"""Of a text with more characters, an earlier state shows the words that changed."""
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+# So many digits are exact in a number of 64 bits.
 _MOST_DIGITS = 15
-"""So many digits are exact in a number of 64 bits."""
 
 
 def typed_value(text: str) -> Value:

@@ -181,8 +181,8 @@ def _fields(item: Item) -> dict[str, object]:
     return fields
 
 
+# The most of a confirmed text that is repeated, because its reader has just read it.
 _CONFIRMED_CHARS = 300
-"""The most of a confirmed text that is repeated, because its reader has just read it."""
 
 
 def retracted_text(retracted: Retracted) -> str:

@@ -43,12 +43,12 @@ from satchel.store.transaction import Transaction, update_row
 
 _CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
+# Advice for kinds that are corrected in other ways.
 _ELSEWHERE: Mapping[Kind, str] = {
     Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
     Kind.PACKAGE: "Save a newer one that replaces it (supersedes)",
     Kind.ERROR_PATTERN: "Report what fixed it, or that a fix did not help, with report_outcome",
 }
-"""Advice for kinds that are corrected in other ways."""
 
 
 class Corrections(Service):

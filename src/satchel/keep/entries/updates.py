@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _MAX_LINE = 2**31 - 1
 
 
+# Returns the content of a file, or of some of its lines.
 Cite = Callable[[str, int | None, int | None], "Cited | None"]
-"""Returns the content of a file, or of some of its lines."""
 
 
 def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> records.Prepared:
@@ -274,8 +274,8 @@ def labelled(kind: int, content: str) -> str:
     return structured.labelled(name, content, without=("iteration", "done"))
 
 
+# The texts of entries that a search shows; structured ones with labels.
 DISPLAY = documents.Source(Kind.ENTRY, "type, content", labelled)
-"""The texts of entries that a search shows; structured ones with labels."""
 
 DOCUMENTS = documents.Source(
     Kind.ENTRY,

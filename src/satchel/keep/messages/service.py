@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from satchel.keep.messages.queries import MessageFilters
 
 
+# The name for everyone; a message without ``to`` that is no reply goes to everyone too.
 EVERYONE = "all"
-"""The name for everyone; a message without ``to`` that is no reply goes to everyone too."""
 
 MAX_MARKED = 500
 _MAX_ANSWER_MINUTES = 7 * 24 * 60
@@ -40,11 +40,11 @@ _SILENT_MS = 30 * 60_000
 _ACTIVE_MS = 5 * 60_000
 
 
+# Returns whether the next answer brings the named agent news, which ends its wait.
 HasNews = Callable[[Transaction, Workplace, int, str], bool]
-"""Returns whether the next answer brings the named agent news, which ends its wait."""
 
+# Returns for an agent that waits in vain, in words, when the others were last heard of.
 LastHeard = Callable[[Workplace, str], Sequence[str]]
-"""Returns for an agent that waits in vain, in words, when the others were last heard of."""
 
 
 class Messages(Service):

@@ -22,11 +22,11 @@ from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
 
+# How long a session that has ended is listed by default.
 RECENT_MS = 8 * 3_600_000
-"""How long a session that has ended is listed by default."""
 
+# Maximum number of sessions listed.
 MOST = 50
-"""Maximum number of sessions listed."""
 
 MAIN_WORKTREE = "the main worktree"
 
@@ -80,8 +80,8 @@ class AgentState:
     reason: str | None = None
 
 
+# Returns the states of sessions by number, given the project, the sessions, the caller's session, and the time.
 FindStates = Callable[[Transaction, int, "Sequence[SessionRow]", int | None, int], Mapping[int, AgentState]]
-"""Returns the states of sessions by number, given the project, the sessions, the caller's session, and the time."""
 
 
 @dataclass(frozen=True, slots=True)
