@@ -49,6 +49,16 @@ def test_a_decision_that_was_ended_is_told_without_the_reason_of_its_value(shown
     assert shown.notices.line(agent="ben", shown_by=None) == "notice: d1 ttl was ended by ann"
 
 
+def test_a_draft_that_was_shown_and_revised_has_not_ended(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.decisions.set("ttl", 45, status="draft", agent="ann")
+    satchel.brief(agent="ben")
+    satchel.notices.line(agent="ben")
+    clock.advance(MINUTE)
+    satchel.decisions.set("ttl", 60, status="draft", rationale="the tests need it", agent="ann")
+    told = satchel.notices.line(agent="ben", shown_by=None)
+    assert told == 'notice: d1 ttl is now a draft: 60, set by ann because "the tests need it"'
+
+
 def test_a_rule_that_was_shown_and_retracted_is_told_with_the_reason(shown: Satchel) -> None:
     shown.corrections.retract("c1", "too strict", agent="ann")
     told = shown.notices.line(agent="ben", shown_by=None)

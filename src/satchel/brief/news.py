@@ -10,7 +10,7 @@ from satchel.brief.fields import name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
-from satchel.keep.decisions.records import DRAFT_SUFFIX
+from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
@@ -61,7 +61,7 @@ class _Item(NamedTuple):
     text: str | None
     value: float | None
     is_live: int
-    confirmation: int
+    state: int  # of a rule an index of _RULE_NOW, of a decision its status
     agent: str | None
     reason: str | None
     priority: int
@@ -209,6 +209,7 @@ def _skipped(
     return skipped
 
 
+_DRAFT = STATUSES.index("draft") + 1
 _SET_BEFORE = 2  # new to the agent, but not the first value of the decision
 
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
@@ -242,7 +243,7 @@ _NEW_REASON = """(
     LEFT JOIN decision_history h ON h.decision_id = c.id AND h.revision = c.revision - 1
 )"""
 _DECISION_COLUMNS = (
-    f"c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, {_NEW_REASON}, 0 AS priority, c.seq AS seq, "
+    f"c.key, c.value_text, c.value_number, c.status = 1, c.status, a.name, {_NEW_REASON}, 0 AS priority, c.seq AS seq, "
     f"c.paths AS paths, {_IS_PERSONS} AS is_persons"
 )
 _RULE_COLUMNS = f"""
@@ -333,11 +334,12 @@ def _about_item(one: _Item) -> News:
     if one.is_rule and one.is_new:
         line = f"new {'critical ' * one.is_critical}rule {ref} {who}{where}: {file_news.quote(text)}"
     elif one.is_rule:
-        what = _RULE_NOW[one.confirmation] if one.is_live else f"was retracted {who}{why}"
+        what = _RULE_NOW[one.state] if one.is_live else f"was retracted {who}{why}"
         line = f"{ref} {what}: {file_news.quote(text)}"
     elif one.is_new not in {0, _SET_BEFORE}:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
-        now = f"is now {value_now}, set" if one.is_live else "was ended"
+        is_draft = one.state == _DRAFT
+        now = f"is now {'a draft: ' * is_draft}{value_now}, set" if one.is_live or is_draft else "was ended"
         line = f"{ref} {name_text(one.key)} {now} {who}{why}{where}"
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
