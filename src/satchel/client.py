@@ -241,11 +241,11 @@ def _close_fixed(*arguments: Any) -> tuple[str, ...]:
     return close_fixed(*arguments)
 
 
+# Callers that always upgrade an older store, and those that never do, for lack of time.
 _MIGRATES = {COMMAND: True, HOOK: False}
-"""Callers that always upgrade an older store, and those that never do, for lack of time."""
 
+# Callers that work for an agent, which reach a database only through a server.
 _OF_AGENTS = frozenset({SERVER, HOOK})
-"""Callers that work for an agent, which reach a database only through a server."""
 
 
 def open_satchel(

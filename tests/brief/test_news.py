@@ -198,12 +198,14 @@ def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then
     author.files.record("src/a.py", "modified", description="typed")
     clock.advance(MINUTE)
     other.files.record("src/a.py", "modified", description="faster")
-    other.entries.write("review_issue", {"description": "no test"}, file="src/a.py")
+    issue = other.entries.write("review_issue", {"description": "no test"}, file="src/a.py")
+    assert issue.notes[-1] == "a notice tells ann at their next call"
+    assert not [note for note in other.entries.write("bug", "slow", file="src/b.py").notes if "notice" in note]
     other.entries.write("review_verdict", {"passed": False, "change": "f1"}, file="src/a.py")
     told = author.notices.line(shown_by=None) or ""
     assert 'src/a.py, which you changed, was modified by ben (f2): "faster"' in told
     assert 'e1 on src/a.py, which you changed, by ben: "no test"' in told
-    assert "e2" not in told  # its message says so
+    assert "e3" not in told  # its message says so
     assert author.notices.line(shown_by=None) is None
     assert other.notices.line(shown_by=None) is None
 

@@ -91,7 +91,7 @@ def test_the_end_of_a_rule_or_decision_is_briefed_with_it_and_stays_until_it_is_
     satchel.decisions.set("cache", "redis", metadata={"risk": 1}, until="the gateway is replaced")
     changed = satchel.decisions.set("cache", "valkey")
     text = satchel.briefings.brief(agent="ben").text
-    assert "no floats (until 2027-01-31)" in text
+    assert "no floats (for src/*.py) (until 2027-01-31)" in text
     assert "cache: valkey (until the gateway is replaced)" in text
     (bound,) = satchel.constraints.binding("src/a.py").bindings
     assert bound.text == "no floats (until 2027-01-31)"

@@ -17,14 +17,13 @@ try:
 except ImportError:
     from hashlib import blake2b
 
+# Larger files are not cited.
 MAX_BYTES: Final = 1_048_576
-"""Larger files are not cited."""
 
 UNCHANGED, MOVED, CHANGED, GONE, ELSEWHERE = "unchanged", "moved", "changed", "gone", "elsewhere"
+# The states of a cited file; elsewhere means that another clone was cited, so that the file cannot tell, and not
+# checked out that a sparse checkout leaves it out.
 LEFT_OUT = "not checked out"
-"""The states of a cited file; elsewhere means that another clone was cited, so that the file cannot tell, and not
-checked out that a sparse checkout leaves it out.
-"""
 
 _MAX_PLACES = 100
 _NO_FILE = (FileNotFoundError, NotADirectoryError)

@@ -10,8 +10,8 @@ from functools import lru_cache
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 
+# A function that returns the current time in milliseconds since 1970-01-01 UTC.
 Clock = Callable[[], int]
-"""A function that returns the current time in milliseconds since 1970-01-01 UTC."""
 
 DAY_MS = 86_400_000
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS, "w": 7 * DAY_MS}

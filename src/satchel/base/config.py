@@ -16,9 +16,10 @@ from satchel.base.errors import InvalidInput, Refused, nearest
 from satchel.base.file_checks import flat, read_toml
 from satchel.base.text import check_name
 
+# The configuration file's name, in the store's folder and in the user's configuration folder.
 FILE_NAME = "config.toml"
-"""The configuration file's name, in the store's folder and in the user's configuration folder."""
 
+# Environment variables that are not configuration keys, with descriptions.
 RESERVED_VARIABLES = {
     "SATCHEL_DB": "the store's file",
     "SATCHEL_PROJECT": "the project's name",
@@ -31,17 +32,16 @@ RESERVED_VARIABLES = {
     "SATCHEL_CONSULT_KEY": "the key for the address in consult.base_url",
     "SATCHEL_DEBUG": "show tracebacks of errors",
 }
-"""Environment variables that are not configuration keys, with descriptions."""
 
 YOUR_FILE = "your config.toml"
 _PROJECTS = "projects"
+# Tables for ``satchel serve``, which reads them separately.
 _DATABASES = "databases"
-"""Tables for ``satchel serve``, which reads them separately."""
 
 _SHOWN_CHARS = 60
 
+# A value and its source.
 _SourcedValue = tuple[object, str]
-"""A value and its source."""
 
 
 def load_config(

@@ -8,15 +8,15 @@ from typing import Any, Literal, Self
 from satchel.base.errors import unknown_name
 from satchel.base.records import dataclass
 
+# What the environment variables of the keys begin with.
 VARIABLE_PREFIX = "SATCHEL_"
-"""What the environment variables of the keys begin with."""
 
 Value = str | int | float | bool | tuple[str, ...] | None
 ValueType = type[str] | type[int] | type[float] | type[bool] | type[tuple[str, ...]]
 
+# What a project's own file may do with a key: set it, only lower it, only choose what is as strict as the default or
+# stricter, or nothing, since it may come with a clone.
 Reach = Literal["yes", "lower", "stricter", "no"]
-"""What a project's own file may do with a key: set it, only lower it, only choose what is as strict as the default or
-stricter, or nothing, since it may come with a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +356,11 @@ class Config:
 
 
 _TYPES: dict[str, ValueType] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
+# Every key, in the order in which it is shown.
 KEYS: tuple[Key, ...] = tuple(
     Key(name.replace("_", ".", 1), _TYPES[kind.split("[")[0].split(" |")[0]], **vars(Config)[name])
     for name, kind in Config.__annotations__.items()
 )
-"""Every key, in the order in which it is shown."""
 
 
 def key_named(name: str) -> Key:

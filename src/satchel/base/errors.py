@@ -43,8 +43,8 @@ class SatchelError(Exception):
         super().__init__(problem if remedy is None else f"{problem}. {remedy}")
 
 
+# The errors by code; of several with one code, the most general.
 ERRORS: dict[str, type[SatchelError]] = {SatchelError.code: SatchelError}
-"""The errors by code; of several with one code, the most general."""
 
 
 class InvalidInput(SatchelError):
@@ -228,8 +228,8 @@ class Interrupted(SatchelError):
     kind = ErrorKind("interrupted", 130, 499, "the caller cancelled the request")
 
 
+# The meaning of each code.
 ERROR_KINDS = {code: error.kind for code, error in ERRORS.items()}
-"""The meaning of each code."""
 
 _SHOWN_CHARS = 80
 

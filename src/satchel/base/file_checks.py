@@ -11,17 +11,17 @@ from pathlib import Path
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import dataclass
 
+# The part of a project's folder that git tracks; its readers check each file.
 SHARED_FOLDER = "shared"
-"""The part of a project's folder that git tracks; its readers check each file."""
 
+# The ``.gitignore`` in a project's folder.
 IGNORED_BY_GIT = (
     "# what agents keep here is theirs, not the repository's; shared/ is the repository's\n*\n!/shared/\n!/shared/**\n"
 )
-"""The ``.gitignore`` in a project's folder."""
 
 _VOUCH = "If this is right, set SATCHEL_TRUST=1, or add the folder to trust.folders in your configuration"
+# Suffixes of a database file and its companions.
 _COMPANIONS = ("", "-wal", "-shm", "-journal", "-turn", "-lock")
-"""Suffixes of a database file and its companions."""
 
 
 @dataclass(frozen=True, slots=True)

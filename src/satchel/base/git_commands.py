@@ -53,8 +53,8 @@ def ask_git(folder: str, arguments: Sequence[str], seconds: float, input_: bytes
 
 
 _SECONDS = 5.0
+# How many commits on a folder are searched for authors.
 _MAX_COMMITS = 2_000
-"""How many commits on a folder are searched for authors."""
 
 _BATCH_BYTES = 16 * 1024 * 1024
 _IS_HASH = re.compile("[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
@@ -172,17 +172,17 @@ def authors(folder: str, commit: str, below: str) -> dict[str, Author]:
 
 
 _SECONDS_OF_HISTORY = 1.0
+# The most commits to compare, because each takes long in a large repository.
 _MAX_OLD_COMMITS = 20
-"""The most commits to compare, because each takes long in a large repository."""
 
+# With more removed and added files, git compares only whole contents.
 _MAX_COMPARED = 400
-"""With more removed and added files, git compares only whole contents."""
 
 _MAX_REMEMBERED = 256
 
 Answer = TypeVar("Answer")
+# A worktree's top, the commit it has, and another.
 _Between = tuple[str, str, str]
-"""A worktree's top, the commit it has, and another."""
 
 _renames: dict[_Between, Mapping[str, str]] = {}
 _merged: dict[_Between, bool] = {}

@@ -12,22 +12,22 @@ from pathlib import Path
 from satchel.base.cited import File
 from satchel.base.git_files import git_folder, read_regular
 
+# The state of a file: as committed, different, or unknown to git.
 CLEAN, DIRTY, UNTRACKED = 1, 2, 3
-"""The state of a file: as committed, different, or unknown to git."""
 
+# About 160,000 files; larger indexes take too long to read.
 _MAX_BYTES = 16 * 1024 * 1024
-"""About 160,000 files; larger indexes take too long to read."""
 
 _MAX_CACHED_BYTES = 1024 * 1024
 
+# How a readable index starts; version 4 shortens names.
 _READABLE = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
-"""How a readable index starts; version 4 shortens names."""
 
 _HEADER, _BEFORE_HASH = 12, 40
 _LONG_NAME = 0xFFF
 _EXTENDED, _OF_STAGE = 0x4000, 0x3000
+# The extended flag of what a sparse checkout leaves out.
 _SKIPPED = 0x4000
-"""The extended flag of what a sparse checkout leaves out."""
 
 _SPLIT, _TREES = b"link\0\0", b"TREE"
 

@@ -20,8 +20,8 @@ _ANYTHING = {".": ".*", "(?P<ps_d>/)": ".*/"}
 _NEGATED = re.compile(r"\[\^(?![/\]])")
 _ALL_BELOW = re.compile(r"(?:/\*\*)+(/?)\s*$")
 
+# The rules of one ``.gitignore``: where paths relative to its folder begin, and its patterns, last one first.
 _Rules = tuple[int, tuple[tuple[re.Pattern[str], bool], ...]]
-"""The rules of one ``.gitignore``: where paths relative to its folder begin, and its patterns, last one first."""
 
 
 def list_files(

@@ -13,15 +13,15 @@ from itertools import islice
 
 from satchel.base.lazy import lazy_regex
 
+# The body of a character class: every invisible character except controls.
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""The body of a character class: every invisible character except controls."""
 
 
+# The invisible characters that scripts and emoji need.
 _SHAPERS = "\u200c\u200d\ufe0e\ufe0f"
-"""The invisible characters that scripts and emoji need."""
 
 
 @cache

@@ -23,6 +23,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _PART = {"$ref": "#/$defs/part"}
+# The keywords that an answer is checked by, each with the schema of its value.
 _KEYWORDS: Mapping[str, Mapping[str, Any]] = {
     "type": {"anyOf": [{"enum": [*_TYPES]}, {"type": "array", "items": {"enum": [*_TYPES]}, "minItems": 1}]},
     "enum": {"type": "array", "minItems": 1},
@@ -34,13 +35,12 @@ _KEYWORDS: Mapping[str, Mapping[str, Any]] = {
     "items": _PART,
     **{f"{bound}{of}": {"type": "number"} for bound in ("min", "max") for of in ("Items", "imum", "Length")},
 }
-"""The keywords that an answer is checked by, each with the schema of its value."""
 
 _NOTES: Mapping[str, Any] = {note: {} for note in ("title", "description", "examples", "default", "$schema")}
 _DEFINITIONS = "#/$defs/"
 _MAX_DEPTH = 192
+# Parts that are compared: definitions that name each other twice would double them with each level.
 _MAX_STEPS = 1_000_000
-"""Parts that are compared: definitions that name each other twice would double them with each level."""
 
 _SHOWN_CHARS = 80
 

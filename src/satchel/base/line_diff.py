@@ -10,8 +10,8 @@ from typing import NamedTuple
 _CONTEXT_LINES = 3
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
+# Steps spent on one pair of texts, less than a second; lines unmatched by then count as replaced.
 _MAX_WORK = 3_000_000
-"""Steps spent on one pair of texts, less than a second; lines unmatched by then count as replaced."""
 
 
 def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:

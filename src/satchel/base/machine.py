@@ -30,21 +30,21 @@ if TYPE_CHECKING:
             """Note that a transaction was committed."""
 
 
+# The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk.
 ROOT = "\0caller"
-"""The root folder of a caller elsewhere: not a valid path, so that it cannot match anything on this disk."""
 
+# The default of a fact without which a call is refused.
 NEEDED: Any = object()
-"""The default of a fact without which a call is refused."""
 
 _elsewhere: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 
+# Sets the caller elsewhere of this context; returns a token for :func:`reset_elsewhere`.
 set_elsewhere = _elsewhere.set
-"""Sets the caller elsewhere of this context; returns a token for :func:`reset_elsewhere`."""
 
 reset_elsewhere = _elsewhere.reset
 
+# Returns the caller elsewhere of this context, or None.
 caller_elsewhere = _elsewhere.get
-"""Returns the caller elsewhere of this context, or None."""
 
 _places: dict[str, tuple[int, ...]] = {}
 

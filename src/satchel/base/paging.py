@@ -12,14 +12,14 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 500
 _MAX_OFFSET = 2**53
 
+# How far lists are counted, because counting a million notes takes longer than reading a page.
 COUNTED = 10_000
-"""How far lists are counted, because counting a million notes takes longer than reading a page."""
 
+# Orders by (created_at, id): the newest or the oldest first.
 ORDERS = ("desc", "asc")
-"""Orders by (created_at, id): the newest or the oldest first."""
 
+# Whether an item must have any or all of several names.
 MATCHES = ("any", "all")
-"""Whether an item must have any or all of several names."""
 
 Item = TypeVar("Item")
 

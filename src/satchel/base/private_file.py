@@ -20,8 +20,8 @@ from satchel.base.records import field_names
 
 Content = TypeVar("Content")
 Record = TypeVar("Record")
+# Device, inode, size and both times of a file: at least one differs after every change.
 _State = tuple[int, int, int, int, int]
-"""Device, inode, size and both times of a file: at least one differs after every change."""
 
 _WAIT_SECONDS, _PAUSE_SECONDS = 10, 0.005
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

@@ -13,19 +13,19 @@ from satchel.base.records import dataclass
 _NAMESPACE = "/proc/self/ns/pid"
 _HAS_PROC = os.path.exists(_NAMESPACE)  # noqa: PTH110 -- keeps pathlib out of the start
 
+# The most ancestors to follow.
 _MOST = 64
-"""The most ancestors to follow."""
 
+# The states of ended processes in proc(5).
 _OVER = frozenset({b"Z", b"X", b"x"})
-"""The states of ended processes in proc(5)."""
 
+# Programs that start another one and wait for it.
 _WRAPPERS = frozenset({"env", "nice", "nohup", "npx", "setsid", "stdbuf", "timeout", "uv", "uvx"})
-"""Programs that start another one and wait for it."""
 
 _SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
 
+# Shell options that take a value.
 _WITH_VALUE = (["-o"], ["+o"], ["-O"], ["+O"], ["--rcfile"], ["--init-file"])
-"""Shell options that take a value."""
 
 
 @dataclass(frozen=True, slots=True)

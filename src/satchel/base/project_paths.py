@@ -15,11 +15,11 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.machine import seen_by_caller
 from satchel.base.text import check_name
 
+# The limit of Linux for one path.
 _MAX_LINKS = 40
-"""The limit of Linux for one path."""
 
+# A value that no link can have.
 _MISSING = "\0"
-"""A value that no link can have."""
 
 
 @seen_by_caller(1)

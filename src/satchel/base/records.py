@@ -22,8 +22,8 @@ _FIELDS, _OPTIONS = "__record_fields__", "__record_options__"
 _COMPARISONS = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "__ge__": operator.ge}
 
 
+# How many instances to create before compiling their constructor, which costs as much as creating 15 without it.
 _UNCOMPILED = 10
-"""How many instances to create before compiling their constructor, which costs as much as creating 15 without it."""
 
 
 class _Field:

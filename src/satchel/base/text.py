@@ -12,24 +12,24 @@ from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_
 from satchel.base.records import dataclass
 
 MAX_NAME_CHARS = 200
+# The limit of a search text in UTF-8; contents have another.
 MAX_QUERY_BYTES = 64 * 1024
-"""The limit of a search text in UTF-8; contents have another."""
 
 # patterns are compiled on first use, because a command needs few of them
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _CLEANED = f"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff{INVISIBLE}]"
+# A colour or another ECMA-48 sequence; without its escape character the rest of it would read as text.
 _TERMINAL_CODE = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]"
-"""A colour or another ECMA-48 sequence; without its escape character the rest of it would read as text."""
 _SURROGATE = "[\ud800-\udfff]"
 _NAME_FORBIDDEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
+# The tags that clients put around what they add to a prompt, as the alternatives of a pattern.
 HOST_CONTEXT = "system-reminder|ide_[a-z_]+|environment_context|hook_context"
-"""The tags that clients put around what they add to a prompt, as the alternatives of a pattern."""
 
+# All tags by which clients mark what they say to the model themselves.
 HOST_TAGS = (
     f"{HOST_CONTEXT}|task-notification|untrusted_context|project_context|mcp_instructions|user_instructions|"
     "local-command-[a-z]+|bash-[a-z]+|command-(?:name|message|args)"
 )
-"""All tags by which clients mark what they say to the model themselves."""
 
 _HOST_TAG = rf"(?i)<(?=\s*/?\s*(?:{HOST_TAGS})\b)"
 _PLACEHOLDER = r"(?i)\{\{.*?\}\}|\$\{.*?\}|<your[-_ ][^>]*>"

@@ -18,14 +18,14 @@ from satchel.base.file_checks import FILE_FLAGS, my_users, owner_name
 from satchel.base.private_file import naming
 from satchel.base.records import dataclass
 
+# The size limit of a configuration file; Claude Code stores project histories in its own.
 MAX_BYTES = 4 << 20
-"""The size limit of a configuration file; Claude Code stores project histories in its own."""
 
+# Permissions of a file that only its user may read.
 PRIVATE = 0o600
-"""Permissions of a file that only its user may read."""
 
+# The UTF-8 byte order mark.
 BOM = b"\xef\xbb\xbf"
-"""The UTF-8 byte order mark."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+# Architecture layers; a closed list unless ``layers.open`` is set.
 LAYERS = ("presentation", "business", "data", "infrastructure", "cross-cutting")
-"""Architecture layers; a closed list unless ``layers.open`` is set."""
 
 TAGS = (
     "authentication",
@@ -17,14 +17,14 @@ TAGS = (
     "validation",
     "testing",
 )
+# Categories of constraints.
 CATEGORIES = ("performance", "architecture", "security")
-"""Categories of constraints."""
 
+# Which stored items to list.
 LIVENESS = ("live", "superseded", "all")
-"""Which stored items to list."""
 
+# From least to most urgent; tables store the position, from 1.
 PRIORITIES = ("low", "medium", "high", "critical")
-"""From least to most urgent; tables store the position, from 1."""
 
 
 def number_of(what: str, name: object, names: tuple[str, ...]) -> int:
@@ -40,28 +40,28 @@ def priority_number(name: object) -> int:
     return number_of("priority", name, PRIORITIES)
 
 
+# The usual roles of agents; any other name is a role too.
 ROLES = ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator")
-"""The usual roles of agents; any other name is a role too."""
 
+# The author of a person's items; in the control room ``human:NAME``.
 HUMAN = "human"
-"""The author of a person's items; in the control room ``human:NAME``."""
 
+# The end, as people see it, of an agent's name that would look like a person's.
 AGENT_MARK = " (agent)"
-"""The end, as people see it, of an agent's name that would look like a person's."""
 
+# The end of the author of an imported item whose line names a person as its author.
 IMPORTED_MARK = " (imported)"
-"""The end of the author of an imported item whose line names a person as its author."""
 
+# The default run, created on first use.
 MAIN_RUN = "main"
-"""The default run, created on first use."""
 
+# Selects all runs, even if a default run is set.
 ALL_RUNS = "*"
-"""Selects all runs, even if a default run is set."""
 
+# Selections of items to share: active decisions and rules, errors with a known fix, strategies that helped.
 SHARING_RULES = ("decisions", "constraints", "errors", "strategies")
-"""Selections of items to share: active decisions and rules, errors with a known fix, strategies that helped."""
 
 OURS, THEIRS, BOTH_SIDES = "ours", "theirs", "both"
+# Ways to resolve git's conflict markers: the text of the current branch, that of the merged branch (in a rebase the
+# other way round), or the later one with the other below it.
 RESOLUTIONS = (OURS, THEIRS, BOTH_SIDES)
-"""Ways to resolve git's conflict markers: the text of the current branch, that of the merged branch (in a rebase the
-other way round), or the later one with the other below it."""

@@ -17,8 +17,8 @@ from typing import Any
 from satchel.base.errors import ERRORS, InvalidInput, SatchelError
 from satchel.base.records import field_names
 
+# Raise this where an older program would misread a newer one; a test compares the shapes of all records.
 VERSION = 8
-"""Raise this where an older program would misread a newer one; a test compares the shapes of all records."""
 
 _PACKAGE = "satchel."
 

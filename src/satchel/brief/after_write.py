@@ -196,11 +196,11 @@ def _solve(
     return f"{name}: {ref} is stored as its fix ({summary}); if not, report_outcome id={ref} helped=false"
 
 
+# The likeness, in percent of their words (Dice), from which a text gets a pointer to the other.
 NEARLY = 90
-"""The likeness, in percent of their words (Dice), from which a text gets a pointer to the other."""
 
+# How many deliveries to an agent are compared, newest first.
 MAX_DELIVERED = 200
-"""How many deliveries to an agent are compared, newest first."""
 
 # SQL for the ids and texts of items, for each kind that briefings deliver.
 _CONTENTS: dict[Kind, str] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence, Set
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
@@ -95,9 +96,8 @@ def refs_text(refs: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
-# How many changes one verdict judges, how many files and how much of its summary a message has, and how much of a
-# request is searched for changes.
-_MOST_CHANGES, _MOST_FILES, _SUMMARY_CHARS, _REQUEST_CHARS = 50, 3, 1_000, 4_000
+# How many files (or names) and how much of a verdict's summary are shown, and how much of a request is searched.
+_MOST_FILES, _SUMMARY_CHARS, _REQUEST_CHARS = 3, 1_000, 4_000
 
 
 class Judged(NamedTuple):
@@ -112,7 +112,9 @@ class Judged(NamedTuple):
 
 def judged_changes(transaction: Transaction, project_id: int, refs: object) -> list[Judged]:
     """Return the changes that a verdict judges, such as ``f12, f14 to f17``, as far as they are there."""
-    numbers = _numbers_in(refs)[:_MOST_CHANGES] if isinstance(refs, str) else []
+    from satchel.keep.entries.structured import MOST_CHANGES, numbers_in
+
+    numbers = numbers_in(refs)[:MOST_CHANGES] if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
         SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
@@ -126,15 +128,6 @@ def judged_changes(transaction: Transaction, project_id: int, refs: object) -> l
     return [
         Judged(Kind.FILE_CHANGE.ref(number), agent, name, file, bool(is_changed))
         for number, agent, name, file, is_changed in rows
-    ]
-
-
-def _numbers_in(refs: str) -> list[int]:
-    ranges = re.findall(r"\bf([1-9]\d{0,17})(?:\s*(?:-|–|to|\.\.)\s*f?([1-9]\d{0,17}))?\b", refs)
-    return [
-        number
-        for first, last in ranges
-        for number in range(int(first), min(int(last or first), int(first) + _MOST_CHANGES) + 1)
     ]
 
 
@@ -170,21 +163,53 @@ def tell_authors(
     return notes
 
 
+def readers_note(transaction: Transaction, writer: Writer, file: str) -> tuple[str, ...]:
+    """Return a note of the agents at work who hold or changed a file: they get a notice of what is noted on it."""
+    rows = transaction.all(
+        """
+        SELECT DISTINCT a.name FROM (
+            SELECT session_id FROM file_claims
+            WHERE project_id = :project AND path = :file AND is_key = 0 AND expires_at > :now
+            UNION ALL
+            SELECT c.session_id FROM files f JOIN file_changes c ON c.file_id = f.id
+            WHERE f.project_id = :project AND f.path = :file
+        ) AS touched JOIN sessions s ON s.id = touched.session_id
+        JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+        WHERE s.ended_at IS NULL AND s.seen_at > :since AND s.id IS DISTINCT FROM :session
+            AND a.id IS DISTINCT FROM :agent
+        ORDER BY a.name LIMIT 4
+        """,
+        {
+            "project": writer.project_id,
+            "file": file,
+            "now": writer.now,
+            "since": writer.now - DAY_MS,
+            "session": writer.session,
+            "agent": writer.agent,
+        },
+    )
+    names = [shown_name(name) for (name,) in rows]
+    more = " and others" if len(names) > _MOST_FILES else ""
+    return (f"a notice tells {', '.join(names[:_MOST_FILES])}{more} at their next call",) if names else ()
+
+
 def _request_of(transaction: Transaction, writer: Writer, author: int, refs: Set[str]) -> tuple[int, int] | None:
     # the open request to the writer or to all in which an author names a change that is judged now, and its thread
+    from satchel.keep.entries.structured import MOST_CHANGES, numbers_in
+
     rows = transaction.all(
         f"""
         SELECT m.id, COALESCE(m.thread_id, m.id), m.message FROM agent_messages m
         WHERE m.project_id = :project AND m.from_agent_id = :author AND m.type = {_REQUEST} AND m.expires_at > :now
             AND (m.to_agent_id IS NULL OR m.to_agent_id = :writer)
             AND NOT EXISTS (SELECT 1 FROM agent_messages a WHERE a.reply_to = m.id)
-        ORDER BY m.id DESC LIMIT {_MOST_CHANGES}
+        ORDER BY m.id DESC LIMIT {MOST_CHANGES}
         """,
         {"project": writer.project_id, "author": author, "writer": writer.agent, "now": writer.now},
     )
     numbers = {Kind.FILE_CHANGE.number_of(ref) for ref in refs}
     return next(
-        ((number, thread) for number, thread, text in rows if numbers & {*_numbers_in(text[:_REQUEST_CHARS])}), None
+        ((number, thread) for number, thread, text in rows if numbers & {*numbers_in(text[:_REQUEST_CHARS])}), None
     )
 
 

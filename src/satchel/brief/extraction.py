@@ -25,8 +25,8 @@ from satchel.keep.projects import Workplace
 from satchel.keep.strategies import MAX_INSIGHT_CHARS, check_topic
 from satchel.store.transaction import Transaction
 
+# How many entries are named as evidence, newest first.
 MAX_EVIDENCE = 12
-"""How many entries are named as evidence, newest first."""
 
 # How many entries of one part are read, newest first.
 _MOST_READ = 1_000

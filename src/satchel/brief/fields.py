@@ -16,6 +16,7 @@ _REASON = "(because:"
 
 _QUESTION_CHARS = 80  # of the question that an answer names
 
+# The words of which briefings make what stands before a text.
 OWN_WORDS = frozenset(
     {
         *("by", "of", "run", "task", "draft", "helped", "to", "all", "with", "payload", "pinned", "review", "human"),
@@ -24,7 +25,6 @@ OWN_WORDS = frozenset(
         *("decision", "warning", "request", "info"),
     }
 )
-"""The words of which briefings make what stands before a text."""
 
 
 def name_text(field: str | None) -> str | None:

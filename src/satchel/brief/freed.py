@@ -15,8 +15,8 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from satchel.keep.files.refusals import Refusal
 
+# How many refusals one answer lists; the next one has the others.
 MOST = 5
-"""How many refusals one answer lists; the next one has the others."""
 
 _MAX_LISTED = 20
 

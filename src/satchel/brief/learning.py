@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.keep.entries.records import (
+    BUG,
     ENTRY_TYPES,
     LEAST_CHARS,
     MAX_CHARS,
+    REVIEW_ISSUE,
     REVIEW_VERDICT,
     SCRATCHPAD,
     AfterWrite,
@@ -52,10 +54,14 @@ def follower(workplace: Workplace) -> AfterWrite:
 
     A scratchpad or verdict that reports success records fixes. One that leaves its loop stuck tells its author. A
     verdict that passed lowers the packages on failures and investigations of its task; one that failed notifies the
-    author of the change that it names.
+    author of the change that it names. Of an issue or bug of a file its writer learns who gets a notice.
     """
 
     def follow(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
+        if entry.type in {REVIEW_ISSUE, BUG} and entry.file is not None:
+            from satchel.brief.announcements import readers_note
+
+            return readers_note(transaction, writer, entry.file)
         if entry.type not in {SCRATCHPAD, REVIEW_VERDICT}:
             return ()
         from satchel.brief import after_write

@@ -16,16 +16,16 @@ from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import ATTEMPTS, OF_LOOPS, LoopScope
 from satchel.store.transaction import Asking, Transaction, answering, set_of
 
+# Test statuses that mean success.
 PASSING = frozenset({"pass", "passed", "passes", "passing", "green", "ok", "success", "successful", "succeeded"})
-"""Test statuses that mean success."""
 
 _FAILING = ("fail", "failed", "fails", "failing", "failure", "failures", "red", "error", "errors", "broken")
 _WORDS = "|".join(sorted(_FAILING, key=len, reverse=True))
 _FAILURES = rf"\bnot (?:pass|green|ok)|\b(\d+|no|zero) (?:{_WORDS})\b|\b(?:{_WORDS})\b(?:[:=]? ?(\d+))?"
 _NONE = {"0", "no", "zero"}
 
+# The likeness, in percent of their words (Dice), from which two attempts are one approach.
 SAME_APPROACH = 80
-"""The likeness, in percent of their words (Dice), from which two attempts are one approach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ def _normalized(text: str) -> str:
     return fold(" ".join(text.split()))
 
 
+# How many days of a loop count.
 RECENT_DAYS = 14
-"""How many days of a loop count."""
 
 # How many entries of a loop are read, newest first.
 _MOST = 200

@@ -68,8 +68,8 @@ _YOU = " You are {agent}."
 START = Moment("start", True, f"{_WHAT}.", _YOU, _MORE)
 CLEAR = START._replace(name="clear")
 RESUME = Moment("resume", False, "Satchel: what changed in this project since you were here.")
+# Resuming in a client that no longer shows its model the briefing of the start.
 RESUME_AFRESH = Moment("resume", True, f"{_WHAT}.", _YOU, _MORE)
-"""Resuming in a client that no longer shows its model the briefing of the start."""
 
 REST = Moment("start", False, "Satchel: the rest of the briefing, for which the start had no time.")
 COMPACTION = Moment("compaction", True, f"{_WHAT}, after compaction.", _YOU, _MORE)

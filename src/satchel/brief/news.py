@@ -27,8 +27,8 @@ _MOST_OF_AGENTS = 20
 # What was stored so shortly before the first text of a window may have come too late for it.
 _LATE_MS = 1_000
 
+# The most that the news of one answer has.
 MOST_CHARS = 4_000
-"""The most that the news of one answer has."""
 
 
 class News(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+# Variable that names the folder of the consultation.
 MARK = "SATCHEL_CONSULTED"
-"""Variable that names the folder of the consultation."""
 
 FOLDER_PREFIX = "satchel-consult-"
 _FOR_OTHERS = 0o077

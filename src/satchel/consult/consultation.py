@@ -148,8 +148,8 @@ def consultation_of(
     )
 
 
+# Limit for models asked at once, and for background consultations of one owner.
 MAX_RUNNING = 8
-"""Limit for models asked at once, and for background consultations of one owner."""
 
 _COMPARE = """\
 Several models answered the same question independently. Compare their answers: what they agree on, where they \
@@ -245,11 +245,11 @@ def ask_all(
 
 
 MAX_WAIT_S = 45
+# How many finished consultations an owner can still get.
 _MAX_STORED = 64
-"""How many finished consultations an owner can still get."""
 
+# How long a start waits for an early error; later errors are reported by the handle.
 _START_S = 2.0
-"""How long a start waits for an early error; later errors are reported by the handle."""
 
 
 @dataclass(frozen=True, slots=True)

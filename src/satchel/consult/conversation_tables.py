@@ -231,11 +231,11 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
 
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
+# Share of the limit to which contents are trimmed.
 _FILLED = 0.9
-"""Share of the limit to which contents are trimmed."""
 
+# Share of the limit that the contents of one conversation may take, so that others keep theirs.
 SHARE = 0.5
-"""Share of the limit that the contents of one conversation may take, so that others keep theirs."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
@@ -355,8 +355,8 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
     )
 
 
+# Texts read at a time: one may take megabytes.
 _PER_STEP = 50
-"""Texts read at a time: one may take megabytes."""
 
 _TURNS = """
     SELECT t.id, t.prompt, t.n, c.session_id, c.assistant
@@ -442,9 +442,9 @@ def _in_steps(transaction: Transaction, sql: str) -> Iterator[Row]:
         after = rows[-1][0]
 
 
+# The checks of `satchel doctor`, in their order.
 EXAMINATIONS: tuple[Examination, ...] = (
     ("conversations", _check_turns),
     ("contents", _check_contents),
     ("vector stores", _check_vector_stores),
 )
-"""The checks of `satchel doctor`, in their order."""

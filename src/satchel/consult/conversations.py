@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Shorter texts stay in the words of a prompt: a content of their own would take more.
 _PART_CHARS = 100
-"""Shorter texts stay in the words of a prompt: a content of their own would take more."""
 
+# Default length of a lease that is not renewed.
 LEASE_MS = 120_000
-"""Default length of a lease that is not renewed."""
 
 LONGEST_LEASE_MS = 3_600_000
 
@@ -61,8 +61,8 @@ _COLUMNS = f"""
     created_at, updated_at, {_LEASE_COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
+# Condition of visible conversations.
 HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
-"""Condition of visible conversations."""
 
 
 class Conversations:

@@ -41,8 +41,8 @@ _GIT = "it is part of what git keeps for itself, which is never sent; send a cop
 _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
+# Maximum files of one turn.
 MAX_FILES = 20_000
-"""Maximum files of one turn."""
 
 _is_secret = lru_cache(maxsize=50_000)(is_secret_name)
 _path_of = itemgetter(0)

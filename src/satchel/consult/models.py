@@ -137,19 +137,18 @@ class Assistant(Protocol):
         """Answer one turn."""
 
 
+# Three vendors with their own protocols, endpoints for OpenAI's chat completions, and installed clients.
 PROVIDER_NAMES = (
     *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
     *("ollama", "lmstudio", "vllm", "compatible", "cli"),
 )
-"""Three vendors with their own protocols, endpoints for OpenAI's chat completions, and installed clients."""
 
+# The most tokens of a provider's models per token of o200k_base, as far as known.
+#
+# Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35
+# % above itself (https://platform.claude.com/docs/en/about-claude/models/migration-guide). For the others the margin
+# is that of an estimate.
 TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
-"""The most tokens of a provider's models per token of o200k_base, as far as known.
-
-Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35 %
-above itself (https://platform.claude.com/docs/en/about-claude/models/migration-guide). For the others the margin is
-that of an estimate.
-"""
 
 _EARLIER_CLAUDE = 1.3
 _USUAL_FACTOR = 1.15
@@ -263,8 +262,8 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
     )
 
 
+# US dollars for a million tokens of input, and of output.
 Price = tuple[float, float]
-"""US dollars for a million tokens of input, and of output."""
 
 
 _PRICE = re.compile(r"(\S+) +([0-9]+(?:\.[0-9]+)?) +([0-9]+(?:\.[0-9]+)?)")
@@ -324,18 +323,18 @@ def _without_window(provider: str, model: str) -> InvalidInput:
     )
 
 
+# Share of the room from which each turn reports how full the window is.
 WARN_SHARE = 0.85
-"""Share of the room from which each turn reports how full the window is."""
 
+# Margin for estimated tokens: :func:`satchel.base.tokens.estimate` was 12 % too low at p95 for whole files, and errors
+# of several files even out.
 ESTIMATE_MARGIN = 1.15
-"""Margin for estimated tokens: :func:`satchel.base.tokens.estimate` was 12 % too low at p95 for whole files, and errors
-of several files even out."""
 
+# Reserve for what a provider adds to messages.
 _FRAME_TOKENS = 64
-"""Reserve for what a provider adds to messages."""
 
+# Name of a conversation that continues a full one, with its number.
 NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
-"""Name of a conversation that continues a full one, with its number."""
 
 
 class WindowFull(TooLarge):

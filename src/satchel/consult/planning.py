@@ -189,11 +189,11 @@ class Preparing:
         )
 
 
+# Share of the room for each list of the file map.
 _LIST_SHARE = 0.04
-"""Share of the room for each list of the file map."""
 
+# Share of the room for turns that the provider no longer has and gets again.
 _EARLIER_SHARE = 0.2
-"""Share of the room for turns that the provider no longer has and gets again."""
 
 _MAX_NAMED = 5
 

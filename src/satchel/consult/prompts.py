@@ -24,14 +24,14 @@ from satchel.consult.records import (
     digest_of_text,
 )
 
+# Initial digits of a mark. Encodings take digits in threes, so a mark of nine costs three tokens.
 _MARK_DIGITS = 9
-"""Initial digits of a mark. Encodings take digits in threes, so a mark of nine costs three tokens."""
 
 _PLAIN_NAME = re.compile(r'[^ "\\,:<>]+')
 
 
+# A sample mark, to count the frame of a part.
 ANY_MARK = "123456789"
-"""A sample mark, to count the frame of a part."""
 
 
 def choose_mark(seeds: Iterable[bytes], texts: Iterable[str]) -> str:
@@ -221,9 +221,9 @@ def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
     return f"{title}, by folder:\n{''.join(lines)}"
 
 
+# Minimum age of a file at its reading for its time to reveal later changes: FAT's clock, the coarsest in use, has
+# steps of two seconds.
 RACY_MS = 2_000
-"""Minimum age of a file at its reading for its time to reveal later changes: FAT's clock, the coarsest in use, has
-steps of two seconds."""
 
 
 def telling_time(mtime_ns: int, read_at: int) -> int | None:
@@ -235,8 +235,8 @@ def telling_time(mtime_ns: int, read_at: int) -> int | None:
     return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
 
 
+# Maximum share of a file's tokens for its diff; above it the whole file is sent, which is easier to read.
 CLEARLY_SHORTER = 0.6
-"""Maximum share of a file's tokens for its diff; above it the whole file is sent, which is easier to read."""
 
 UNSEARCHABLE = "the model's provider cannot search it"
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from satchel.keep.entries.service import Entries
     from satchel.keep.runs import Runs
 
+# Types of notes for answers: those whose content is a text.
 KEPT_TYPES = ("discovery", "error", "decision")
-"""Types of notes for answers: those whose content is a text."""
 
 _DECISION = "decision:"
 
@@ -50,8 +50,8 @@ class Keeping:
     decision_key: str | None = None
 
 
+# Target of an answer without a requested target.
 REMEMBERED = Keeping(entry_type="discovery")
-"""Target of an answer without a requested target."""
 
 
 def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
@@ -112,8 +112,8 @@ class AnswerKeeper:
 _AS_JSON = "Answer with JSON alone, without a code fence, that matches this JSON Schema: "
 EFFORTS = ("low", "medium", "high")
 _HOTTEST = 2
+# The conversation of questions that name none.
 DEFAULT_CONVERSATION = "default"
-"""The conversation of questions that name none."""
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -228,11 +228,11 @@ def check_question(
     )
 
 
+# Conversations that are searched for an earlier answer.
 _COMPARED = 200
-"""Conversations that are searched for an earlier answer."""
 
+# Minimum share of common words for a question to match an earlier one.
 _NEARLY = 0.9
-"""Minimum share of common words for a question to match an earlier one."""
 
 
 def find_conversation(

@@ -24,8 +24,8 @@ from satchel.base.records import dataclass
 from satchel.consult.records import Content, HeldBack, Media, SourceFile, Stat, digest_of
 from satchel.redaction import first_secret
 
+# Maximum bytes of an image or PDF: with the third that base64 adds, it fits into a request of 32 MB.
 MAX_BYTES = 20 * 1024 * 1024
-"""Maximum bytes of an image or PDF: with the third that base64 adds, it fits into a request of 32 MB."""
 
 _MAX_SIDE = 8_000
 _PDF = "application/pdf"
@@ -307,8 +307,8 @@ def _binary(path: str, data: bytes) -> HeldBack:
     return HeldBack(path, "binary", f"it is no text: it holds zero bytes{hint}")
 
 
+# Maximum bytes of a text.
 MAX_FILE_BYTES = 2 * 1_024 * 1_024
-"""Maximum bytes of a text."""
 
 
 def too_large(size: int, max_bytes: int) -> str:

@@ -11,12 +11,12 @@ from satchel.base.errors import Interrupted
 from satchel.base.paging import Page
 from satchel.base.records import dataclass, field
 
+# Returns True to cancel the call. Polled several times a second while waiting for a provider, from another thread.
 IsCancelled = Callable[[], bool]
-"""Returns True to cancel the call. Polled several times a second while waiting for a provider, from another thread."""
 
 
+# Receives the current step, in a few words.
 Tell = Callable[[str], None]
-"""Receives the current step, in a few words."""
 
 
 def never() -> bool:
@@ -30,8 +30,8 @@ def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
         raise Interrupted("the consultation was cancelled", "Nothing of it was recorded")
 
 
+# Half of SHA-256: a collision by chance needs about 2^64 contents.
 DIGEST_BYTES = 16
-"""Half of SHA-256: a collision by chance needs about 2^64 contents."""
 
 
 def digest_of(data: bytes) -> bytes:
@@ -188,13 +188,13 @@ class Settings:
     web_search: bool = False
 
 
+# Share of the room for inline files. The rest is for answers, questions and changed files: a first turn that fills the
+# room leaves none for a second. With files for 85 % of this share, 30 commits of encode/httpx fit as 30 turns; a share
+# of 0.65 was full after 19.
 INLINE_SHARE = 0.5
-"""Share of the room for inline files. The rest is for answers, questions and changed files: a first turn that fills the
-room leaves none for a second. With files for 85 % of this share, 30 commits of encode/httpx fit as 30 turns; a share of
-0.65 was full after 19."""
 
+# The same for a question without a named conversation, which seldom has a second turn.
 ALONE_SHARE = 0.75
-"""The same for a question without a named conversation, which seldom has a second turn."""
 
 
 @dataclass(frozen=True, slots=True)

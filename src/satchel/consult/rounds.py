@@ -27,8 +27,8 @@ from satchel.store.sqlite_transaction import SqliteTransaction
 if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper
 
+# Maximum characters of a passage: about 400 tokens.
 CHUNK_CHARS = 1_600
-"""Maximum characters of a passage: about 400 tokens."""
 
 _FULL_ENOUGH = 0.5
 _PROJECT = "INSERT INTO projects (id, uid, name, created_at) VALUES (1, x'00', 'files', 0)"
@@ -132,8 +132,8 @@ SCHEMA: dict[str, Any] = {
 }
 
 MAX_PASSAGES = 8
+# Maximum tokens of one search result.
 RESULT_TOKENS = 4_000
-"""Maximum tokens of one search result."""
 
 _LEAST_TOKENS = 200
 _SHARE = 8
@@ -214,20 +214,20 @@ def _error(problem: str) -> str:
     return json.dumps({"error": problem})
 
 
+# Maximum searches before the model has to answer.
 MAX_ROUNDS = 8
-"""Maximum searches before the model has to answer."""
 
 _BETWEEN = "\n\n"
 _TOLD_SHARE = 0.5
 _LEAST_TOLD = 1_000
 
 
+# Sends the request, told whether the model may search; yields the text as it arrives, empty for other events such as
+# thinking, and returns the round.
 Send = Callable[[bool], Generator[str, None, Round]]
-"""Sends the request, told whether the model may search; yields the text as it arrives, empty for other events such as
-thinking, and returns the round."""
 
+# Adds a round with calls and their results to the next request.
 Remember = Callable[[Round, Sequence[str]], None]
-"""Adds a round with calls and their results to the next request."""
 
 
 def converse(

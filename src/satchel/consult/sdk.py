@@ -241,12 +241,12 @@ def base64_of(media: Media) -> str:
     return base64.b64encode(media.data).decode("ascii")
 
 
+# Exceptions of an SDK, or of reading its results, over an answer that violates the protocol.
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
-"""Exceptions of an SDK, or of reading its results, over an answer that violates the protocol."""
 
 _SHOWN_CHARS = 300
+# Characters of a provider's message that are searched for secrets before its beginning is shown.
 _READ_CHARS = 4_000
-"""Characters of a provider's message that are searched for secrets before its beginning is shown."""
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
 _TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
 _PASSING_CODES = frozenset(

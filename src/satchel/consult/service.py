@@ -62,19 +62,19 @@ if TYPE_CHECKING:
     from satchel.consult.question import AnswerKeeper
 
 _LEASE_BEYOND_SILENCE_S = 60
+# Renewals of a lease within its length while an answer arrives.
 _RENEWALS = 3
-"""Renewals of a lease within its length while an answer arrives."""
 
+# Maximum share of a small window for a briefing.
 _BRIEFING_SHARE = 0.25
-"""Maximum share of a small window for a briefing."""
 
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
+# Suffix of the name of a conversation about comparisons.
 _SYNTHESIS = " synthesis"
-"""Suffix of the name of a conversation about comparisons."""
 
+# Characters of a question that a briefing is made for; the beginning matters most.
 _MAX_QUERY_CHARS = 1_000
-"""Characters of a question that a briefing is made for; the beginning matters most."""
 
 
 class Consulting:

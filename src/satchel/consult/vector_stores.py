@@ -31,8 +31,8 @@ from satchel.store.transaction import Row
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
 
+# Time after which a store whose call is silent counts as abandoned.
 LIFE_MS = 3_600_000
-"""Time after which a store whose call is silent counts as abandoned."""
 
 MAX_SWEPT = 5  # a limit per call, so that the call gets to its own work
 
@@ -254,8 +254,8 @@ def remove_store(
 
 BATCH_FILES = 2_000
 UPLOADS_A_MINUTE = 1_000
+# Endings that the provider accepts; texts with others are uploaded with ``.txt`` after their name.
 _ACCEPTED = frozenset(".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split())
-"""Endings that the provider accepts; texts with others are uploaded with ``.txt`` after their name."""
 
 _TEXT = "text/plain"
 _TOLD_EVERY = 100

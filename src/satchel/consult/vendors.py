@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from google.genai import Client
 
 _MAX_RESULTS = 20
+# Tokens of one result of the hosted search with default chunks.
 _RESULT_TOKENS = 800
-"""Tokens of one result of the hosted search with default chunks."""
 
 
 class OpenAIResponses(SdkAssistant[OpenAIClient]):

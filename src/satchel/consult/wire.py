@@ -48,29 +48,29 @@ def public_address(url: str) -> str:
 
 _MIB = 1024 * 1024
 
+# Bytes of an answer per token. Prose and code take 3 to 5 in UTF-8, Chinese 4 to 6; long runs of spaces take more, for
+# which the minimum has room.
 _TEXT_BYTES = 8
-"""Bytes of an answer per token. Prose and code take 3 to 5 in UTF-8, Chinese 4 to 6; long runs of spaces take more, for
-which the minimum has room."""
 
+# Bytes of one event per token: OpenAI's last one repeats the whole answer, and a Chinese token written as ``\uXXXX``
+# takes 12.
 _EVENT_BYTES = 16
-"""Bytes of one event per token: OpenAI's last one repeats the whole answer, and a Chinese token written as ``\\uXXXX``
-takes 12."""
 
+# Bytes of a stream per token. Events of single tokens take 250 to 350, and 450 at Azure.
 _STREAM_BYTES = 512
-"""Bytes of a stream per token. Events of single tokens take 250 to 350, and 450 at Azure."""
 
+# Lines of a stream per token: an event has two or three. An SDK takes hundreds of bytes for each, so a stream of empty
+# ones would take far more memory than was sent.
 _STREAM_LINES = 4
-"""Lines of a stream per token: an event has two or three. An SDK takes hundreds of bytes for each, so a stream of empty
-ones would take far more memory than was sent."""
 
 _LEAST_BYTES = _MIB
 _LEAST_STREAM_BYTES = 16 * _MIB
+# Additional lines, enough for a keep-alive of two lines a second for more than two hours.
 _LEAST_LINES = 20_000
-"""Additional lines, enough for a keep-alive of two lines a second for more than two hours."""
 
+# Maximum characters of tool arguments, which are a few words. An SDK parses them again with each piece: 1 MiB took
+# minutes.
 _ARGUMENT_CHARS = 65_536
-"""Maximum characters of tool arguments, which are a few words. An SDK parses them again with each piece: 1 MiB took
-minutes."""
 
 _BLANKS = (b"\n\n", b"\r\r", b"\r\n\r\n")
 _LONGEST_BLANK = 4
@@ -349,8 +349,8 @@ def _shut(opened: socket.socket) -> None:
         socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
+# Limits of the pause in seconds: after the first failure, after any, and on a provider's request.
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_ASKED = 0.5, 8.0, 60.0
-"""Limits of the pause in seconds: after the first failure, after any, and on a provider's request."""
 
 
 def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float | None:

@@ -18,38 +18,39 @@ from satchel.find.stemming import stems
 from satchel.find.words import WORD, forms_of
 from satchel.store.transaction import Transaction, set_of
 
+# How many words of a text are used: two thirds from its start, one third from its end.
 MOST_WORDS = 48
-"""How many words of a text are used: two thirds from its start, one third from its end."""
 
 _MOST_PAIRS, _MOST_NAMES = 16, 8
 
+# A word in at most one of 64 documents, or in three, is rare: an item with it may be meant.
 _RARE_AMONG, _RARE = 64, 3
-"""A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
 
 _MOST_ITEMS = 200
 
+# Extra weight of two words that are adjacent in both texts, and of a name of several words.
 _PAIR_WEIGHT = 0.3
-"""Extra weight of two words that are adjacent in both texts, and of a name of several words."""
 
+# A name of several words, such as ``res.status`` or ``Retry-After``: it tells something even if none of them does.
 _NAME = re.compile(r"(?<![^\W_])[^\W_]{2,}(?:(?:[._-]|::)[^\W\d_][^\W_]+)+")
-"""A name of several words, such as ``res.status`` or ``Retry-After``: it tells something even if none of them does."""
 
+# Weight of an everyday word: even where it is rare in a store, it tells little.
 _EVERYDAY_WEIGHT = 0.25
-"""Weight of an everyday word: even where it is rare in a store, it tells little."""
 
+# The least number of documents to assume.
 _FEW = 50
-"""The least number of documents to assume."""
 
 _CANDIDATES = 1_000
 
+# A word in more than one of 20 documents, and in more than :data:`_FEW`, counts as an everyday word.
 _COMMON = 20
-"""A word in more than one of 20 documents, and in more than :data:`_FEW`, counts as an everyday word."""
 
+# A word in so many items tells nothing of one like them; so many items with rarer words are ranked.
 LIKE_COMMON = 500
-"""A word in so many items tells nothing of one like them; so many items with rarer words are ranked."""
 
 _LIKE_TERMS, _LIKE_CANDIDATES = 12, 60
 
+# Words of requests of any kind, chosen by judgement; they seldom name what a project is about.
 _EVERYDAY = """
 able above accept according across actual add ago ahead allow almost alone along already alright always answer anybody
 anyone anything apart apparently appear apply around ask available avoid away back bad base basic become begin behave
@@ -82,8 +83,8 @@ typical undo unless unsure update upon use useful user usual valid value variabl
 way week welcome whatever whether whole wide wish within without wonder word work world worth wrap write wrong year
 yes yesterday yet zero
 """
-"""Words of requests of any kind, chosen by judgement; they seldom name what a project is about."""
 
+# Function words of German, French, Spanish, Italian, Portuguese and Dutch.
 _FOREIGN = """
 ab aber alle alles als am auch auf aus außer bei beim bis bitte da dabei dafür damit danach dann daran darauf daraus
 darf darin das dass davon dazu dein dem den denn der des deshalb dich die dies diese diesem diesen dieser dieses dir
@@ -108,7 +109,6 @@ nas no nos nós num o os ou para pela pelo por porque quando que são se sem ser
 aan als bij dan dat de deze die dit door een en er geen haar heb hebben heeft het hij hoe ik in is je kan maar met mij
 moet naar niet nog of om ook op te tot uit van veel voor waar was wat we wel wij worden wordt zijn zo
 """
-"""Function words of German, French, Spanish, Italian, Portuguese and Dutch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +219,8 @@ def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
     return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
+# The strength of a document, its id, the words in it, and whether one is rare.
 _Result = tuple[float, int, list[_Word], bool]
-"""The strength of a document, its id, the words in it, and whether one is rare."""
 
 
 def _items(transaction: Transaction, results: Sequence[_Result]) -> list[RelatedItem]:

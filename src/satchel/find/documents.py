@@ -219,8 +219,8 @@ class Source:
         }
 
 
+# SQL for the status of an item that another may supersede.
 STATUS_BY_HEIR = f"CASE WHEN superseded_by IS NULL THEN {LIVE} ELSE {SUPERSEDED} END"
-"""SQL for the status of an item that another may supersede."""
 
 
 def set_status(transaction: Transaction, kind: Kind, items: Sequence[tuple[int, int]], status: int) -> None:
@@ -240,8 +240,8 @@ def set_expiry(transaction: Transaction, kind: Kind, items: Iterable[tuple[int, 
 
 
 Progress = Callable[[int, int], None]
+# Returns the next items of a kind after a number, up to a limit, in order.
 Load = Callable[[Transaction, int, int], list[Document]]
-"""Returns the next items of a kind after a number, up to a limit, in order."""
 
 _PER_STEP = 200
 

@@ -22,15 +22,15 @@ from satchel.store.transaction import Transaction, check_time
 if TYPE_CHECKING:
     from satchel.find.query import Query
 
+# Queries with more names are not lookups: each name costs one or more index queries.
 MAX_NAMES = 8
-"""Queries with more names are not lookups: each name costs one or more index queries."""
 
 _WHOLE_WEIGHT = 2.0
 _PART_WEIGHT = 0.5
 _MAX_WORDS = 16
 _MAX_CHARS = 200
+# How many of the newest texts are checked for the whole name.
 _CHECKED = 2_000
-"""How many of the newest texts are checked for the whole name."""
 
 _LETTERS = r"[^\W_]"
 # words with the characters that join or mark them, not preceded by such a character
@@ -40,8 +40,8 @@ _UNIT = re.compile(
 _LEADING = re.compile(r"^(?:\.{3,}|[:+\\])+")
 _TRAILING = "-./:\\@$~"
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)+(?:[-+.]?[^\W_]+)*)")
+# The beginning of an absolute path, or of one from the current folder.
 _ROOTED = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]")
-"""The beginning of an absolute path, or of one from the current folder."""
 
 _NEAREST, _LEAST_RATIO = 3, 0.6
 _SEARCHED_FOR_NEAREST, _CHARS_FOR_NEAREST = 200, 4_000
@@ -221,8 +221,8 @@ def _bounded(expression: str, unit: str) -> str:
     return f"{before}{expression}{after}"
 
 
+# Returns the searchable texts of documents by number.
 Texts = Callable[[Transaction, Sequence[int]], Mapping[int, str]]
-"""Returns the searchable texts of documents by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +304,8 @@ def _nearest(
     return [candidates[one] for one in close]
 
 
+# Weight of another form of a word (expiry for expire), relative to the word.
 _FORM_WEIGHT = 0.3
-"""Weight of another form of a word (expiry for expire), relative to the word."""
 
 _MAX_FORMS = 24
 

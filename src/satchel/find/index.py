@@ -49,8 +49,8 @@ class Index(Protocol):
 class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
+    # How many matches are enough in a large scope.
     scored: int
-    """The least number of matches to read in a large scope."""
 
     @property
     def population(self) -> int:

@@ -23,14 +23,11 @@ from satchel.store.transaction import Row, Transaction, put_rows, set_of
 if TYPE_CHECKING:
     from satchel.find.documents import Document
 
+# longer words are cut to this length and get a digest, because a lexeme of PostgreSQL has less than 2 KB; longer
+# prefixes are only cut
 LONGEST = 256
-"""Longer words are cut to this length and get a digest, because a lexeme of PostgreSQL has less than 2 KB.
-
-Longer prefixes are only cut.
-"""
-
+# an upper bound of the types of a kind
 MOST_TYPES = 256
-"""An upper bound of the types of a kind."""
 
 _INDEXED, _STORED = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
 _UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
@@ -38,9 +35,9 @@ _UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
 _OF_ONE = "FROM documents_words WHERE project_id = :project AND document = :document"
 
 _LONG = 20_000
-_PREFIX_BYTES = 20
+# a tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there
 _MOST_BYTES = 1_000_000
-"""A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
+_PREFIX_BYTES = 20
 
 
 def stems(text: str) -> list[str]:
@@ -80,8 +77,6 @@ def _row(document: Document) -> dict[str, object]:
 class PostgresIndex:
     """The index of a store on PostgreSQL."""
 
-    __slots__ = ("_transaction",)
-
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
@@ -118,11 +113,10 @@ class PostgresIndex:
         """Do nothing: VACUUM removes deleted text, but cannot run in a transaction."""
 
 
+# no word of a document contains this
 _NOWHERE = "-"
-"""No word of a document contains this."""
-
+# most terms whose presence one number tells
 _BITS = 63
-"""Most terms whose presence one number tells."""
 
 _TEXTS = """
     SELECT document, length, words, parts, 0 FROM documents_words
@@ -213,7 +207,8 @@ class ScopedPostgresIndex:
         candidates, values = self._query(selecting, most, newest, filtered=True)
         # sorting numbers and then reading their texts takes a third less than sorting the texts
         sql = _TEXTS.format(f"SELECT document FROM ({candidates}) AS candidates")
-        if newest and 1 < len(terms) < _BITS and condition is None and all(term in self._counts for term in terms):
+        is_worth_it = 2 * self.scored < most and 1 < len(terms) < _BITS
+        if newest and is_worth_it and condition is None and all(term in self._counts for term in terms):
             sql = self._texts_of_best(candidates, terms, selecting, values)
         rows = sorted(self._transaction.all(sql, values), reverse=True)
         unread: Counter[bytes] = Counter()

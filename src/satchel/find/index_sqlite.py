@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
+# FTS5 truncates words here, even within a character (FTS5_MAX_TOKEN_SIZE in fts5Int.h).
 _MAX_WORD_BYTES = 32_768
-"""FTS5 truncates words here, even within a character (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
 
 
 @lru_cache(maxsize=256)

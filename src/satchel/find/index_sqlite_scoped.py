@@ -21,8 +21,8 @@ _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 
 _NEARLY_EVERYTHING = 0.9
 _SAMPLE, _LARGEST_SAMPLE = 64, 1_024
+# A sample with fewer documents of the project is not evidence.
 _LEAST_OF_PROJECT = 16
-"""A sample with fewer documents of the project is not evidence."""
 
 
 def expression(condition: Condition) -> str:

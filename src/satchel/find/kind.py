@@ -7,14 +7,14 @@ from enum import Enum
 from satchel.base.errors import InvalidInput
 
 LIVE = 1
+# Found only on request. Documents of any other status but 1, such as drafts (3), rank below the live ones.
 SUPERSEDED = 2
-"""Found only on request. Documents of any other status but 1, such as drafts (3), rank below the live ones."""
 
 
 _UNREPLACED = "i.superseded_by IS NULL"
 _NOBODY = "CAST(NULL AS BIGINT)"
+# A rule that a person stated is that person's once it is confirmed.
 _AUTHOR_OF_RULE = "CASE WHEN i.unconfirmed = 0 AND i.stated_by IS NOT NULL THEN i.stated_by ELSE i.created_by END"
-"""A rule that a person stated is that person's once it is confirmed."""
 
 
 class Kind(Enum):
@@ -74,11 +74,11 @@ class Kind(Enum):
 
 _NOUNS = {"ENTRY": "note", "CONSTRAINT": "rule", "ERROR_PATTERN": "error"}
 
+# Kinds by number.
 KIND_OF = {kind.number: kind for kind in Kind}
-"""Kinds by number."""
 
+# Kinds by name, as in searches and lines.
 KIND_NAMED = {kind.name.lower(): kind for kind in Kind}
-"""Kinds by name, as in searches and lines."""
 
 
 def read_number(ref: object, letter: str, thing: str) -> int:

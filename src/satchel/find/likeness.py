@@ -21,16 +21,16 @@ from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, identifier_parts, unspaced_parts, unspaced_runs, words_in
 from satchel.store.transaction import Transaction
 
+# The percentage from which two keys or texts are similar.
 THRESHOLD = 80
-"""The percentage from which two keys or texts are similar."""
 
+# Texts with fewer different words are never similar: many of them are just ``Redis``.
 MIN_WORDS = 3
-"""Texts with fewer different words are never similar: many of them are just ``Redis``."""
 
 _BANDS = 6
 _ROWS = 2
+# Part of the seed of text bands, so that bands of another scheme do not match.
 _CUT = "text of six"
-"""Part of the seed of text bands, so that bands of another scheme do not match."""
 
 _MAX_WORDS = 200
 _NOT_TELLING = ""
@@ -38,8 +38,8 @@ _SHORT = 500
 _HALF = 1 << 63
 _HALF_OF_BAND = 1 << 31
 _STARTS = tuple(place * 2 * _HALF // (_BANDS * _ROWS) for place in range(_BANDS * _ROWS))
+# Odd numbers that keep the minima of a band apart, so that their order counts.
 _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
-"""Odd numbers that keep the minima of a band apart, so that their order counts."""
 
 _MAX_KEY_WORDS = 8
 _LEAST_LETTERS = 4

@@ -20,18 +20,18 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.find.exact import Texts  # a server starts with this module, and searches later
 
+# How many of the best matches are compared.
 RERANKED = 50
-"""How many of the best matches are compared."""
 
 _LEAST_SIGNS_OF_CODE = 0.03
 _SIGNS_OF_CODE = "(){}[]=;_<>"
 _MAX_CHARS = 4_000
+# Words of a text that are read: the mean of more says little, so longer texts count less in proportion.
 _MAX_WORDS = 300
-"""Words of a text that are read: the mean of more says little, so longer texts count less in proportion."""
 
+# How many texts of a project tell how rare a token is (as well as all of them on LoCoMo and CoSQA), and among how many
+# documents of the store they are looked for.
 _SAMPLE, _PROBED = 200, 1_000
-"""How many texts of a project tell how rare a token is (as well as all of them on LoCoMo and CoSQA), and among how many
-documents of the store they are looked for."""
 
 _MAX_CACHED = 50_000
 _MAX_TOKENS, _MAX_VECTORS = 128, 4_096
@@ -50,8 +50,8 @@ class WordVectors:
     """A vector for each token: a text's is their sum, each weighted by how rare the token is in the project."""
 
     PACKAGES = ("wordllama", "tokenizers", "numpy")
+    # How much the cosine counts relative to a lexical score of 1 for the best, if all matches are prose, or code.
     WEIGHTS = (0.4, 0.9)
-    """How much the cosine counts relative to a lexical score of 1 for the best, if all matches are prose, or code."""
 
     def __init__(self) -> None:
         folder = _folder("wordllama")
@@ -165,8 +165,8 @@ class SentenceVectors:
         return vector
 
 
+# The models by their values of ``search.meaning``.
 MODELS: Mapping[str, type[WordVectors | SentenceVectors]] = {"wordllama": WordVectors, "minilm": SentenceVectors}
-"""The models by their values of ``search.meaning``."""
 
 
 def is_installed(choice: str) -> bool:

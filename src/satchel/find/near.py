@@ -17,16 +17,16 @@ from satchel.find.likeness import MIN_WORDS, words_of
 from satchel.find.words import WORD
 from satchel.store.transaction import Transaction, set_of
 
+# The percentage of shared words from which texts are near-duplicates.
 THRESHOLD = 60
-"""The percentage of shared words from which texts are near-duplicates."""
 
 _MAX_NAMED = 3
 
+# In lines of four change logs, three shared words matched another project's commit in 15 % of cases, four in 4 %.
 _LEAST_OF_SHORTER = 4
-"""In lines of four change logs, three shared words matched another project's commit in 15 % of cases, four in 4 %."""
 
+# The share of all words of both texts that just as many shared words need: long lines have four of any short one.
 _LEAST_OF_FEW = 0.3
-"""The share of all words of both texts that just as many shared words need: long lines have four of any short one."""
 
 _NEGATIONS = frozenset(
     """
@@ -41,6 +41,7 @@ _REMOVALS = frozenset(
     deprecated revert reverts reverted
     """.split()
 )
+# Words that make the opposite of a text when one takes the place of the other.
 _OPPOSITES = tuple(
     tuple(pair.split())
     for pair in (
@@ -50,7 +51,6 @@ _OPPOSITES = tuple(
         "true false|left right|above below|more less|sync async|public private|commit rollback|up down"
     ).split("|")
 )
-"""Words that make the opposite of a text when one takes the place of the other."""
 
 _mark = lazy_regex(
     r"`[^`\n]{1,80}`|'[^'\s]{1,80}'|\b\w*\d[\w.:-]*|[\w.-]*[\w]/[\w./-]+|\b\w+(?:_\w+)+|\b\w+(?:::\w+)+"

@@ -29,15 +29,15 @@ from satchel.find.words import (
 
 MAX_TERMS = 64
 SYNTAXES = ("natural", "operators")
+# A query with at least three words that are not exact names is a question, which the neighbours of a match may help to
+# answer; fewer words are a lookup.
 QUESTION_TERMS = 3
-"""A query with at least three words that are not exact names is a question, which the neighbours of a match may help
-to answer; fewer words are a lookup."""
 
 _LANGUAGES = frozenset(
     "csharp golang haskell java javascript kotlin perl php python ruby rust scala typescript".split()
 )
+# Weight of a language's name beside three other words: code that is written in it seldom says so.
 _LANGUAGE_WEIGHT = 0.3
-"""Weight of a language's name beside three other words: code that is written in it seldom says so."""
 
 _MAX_OPERATOR_TERMS = 24
 _PART_WEIGHT = 0.5

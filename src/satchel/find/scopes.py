@@ -8,8 +8,8 @@ from satchel.base.records import dataclass, field
 from satchel.find.kind import SUPERSEDED, Kind
 from satchel.store.transaction import Transaction
 
+# The largest scope in which every match is scored, in documents.
 SMALL = 8_000
-"""The largest scope in which every match is scored, in documents."""
 
 
 @dataclass(frozen=True, slots=True)

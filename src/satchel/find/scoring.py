@@ -14,39 +14,38 @@ from satchel.base.records import dataclass, field
 # one pair for short notes and for code: pairs tuned for LoCoMo or CoSQA alone lose on the other
 K1 = 1.0
 B = 0.7
+# Weight of a match in the parts of identifiers, relative to one in the text.
 PARTS_WEIGHT = 0.5
-"""Weight of a match in the parts of identifiers, relative to one in the text."""
 
+# Weight of a term in the next neighbour, and in the one after that.
 NEIGHBOUR_WEIGHTS = (0.5, 0.25)
-"""Weight of a term in the next neighbour, and in the one after that."""
 
+# The same where the neighbours share neither loop nor task.
 LOOSE_NEIGHBOUR_WEIGHTS = (0.1, 0.03)
-"""The same where the neighbours share neither loop nor task."""
 
+# Weight of the best matches in the same loop or task.
 SEGMENT_WEIGHT = 0.2
-"""Weight of the best matches in the same loop or task."""
 
+# Bonus for an entry whose author is named in the question.
 AUTHOR_BONUS = 3.0
-"""Bonus for an entry whose author is named in the question."""
 
+# Factor for entries by anyone else in that case.
+#
+# On LoCoMo recall@10 is .765 with .85 and with .8, .762 without; questions that name the wrong one lose .08 with .8,
+# .05 with .85.
 OTHERS_SHARE = 0.85
-"""Factor for entries by anyone else in that case.
 
-On LoCoMo recall@10 is .765 with .85 and with .8, .762 without; questions that name the wrong one lose .08 with .8, .05
-with .85.
-"""
-
+# An answer to a question scores at least this share of the best; on LoCoMo this drops six hits of ten, but none of the
+# expected ones among the first 20.
 LEAST_OF_BEST = 0.25
-"""An answer to a question scores at least this share of the best; on LoCoMo this drops six hits of ten, but none of
-the expected ones among the first 20."""
 
+# A neighbour without a term is shown if its match scores at least this share of the best.
 LEAST_OF_NEIGHBOUR = 0.8
-"""A neighbour without a term is shown if its match scores at least this share of the best."""
 
 
+# A matching document and the report of the index: its length in words as two bytes, then for each term two more, its
+# counts in the text and in the parts, up to 255.
 Matched = tuple[int, bytes]
-"""A matching document and the report of the index: its length in words as two bytes, then for each term two more, its
-counts in the text and in the parts, up to 255."""
 
 
 @dataclass(frozen=True, slots=True)

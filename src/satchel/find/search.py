@@ -23,18 +23,19 @@ from satchel.store.transaction import NO_LIMIT, Row, Transaction, first_number, 
 if TYPE_CHECKING:
     from satchel.find.meaning import Meaning
 
+# How many of the newest matches the rarest terms select in larger scopes.
 CANDIDATES = 2_000
-"""How many of the newest matches the rarest terms select in larger scopes."""
 
+# How many of the newest matches of a single term are scored: only length and repetition distinguish them.
 OF_ONE_TERM = 500
-"""How many of the newest matches of a single term are scored: only length and repetition distinguish them."""
 
-BEST = 300
-"""How many of them are scored at least where the index tells which contain most of the query without reading them."""
+# How many of them are scored where the index tells which contain most of the query without reading them; a page that
+# reaches further scores all.
+BEST = 150
 
+# The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
+# terms times documents.
 MANY_TERMS = 24
-"""The most terms of a query in scopes larger than :data:`CANDIDATES`: the rarest are kept, because work grows with
-terms times documents."""
 
 # recall@10 on LoCoMo is .750 with 60, .747 with 100 and .746 with 40
 _WITH_SURROUNDINGS = 60
@@ -88,25 +89,25 @@ class Ranking:
 
 CUT = f"the search has more than {MAX_TERMS} words: only the first {MAX_TERMS} were looked for"
 
+# Factor for the score of a result that sinks.
 SUNK = 0.5
-"""Factor for the score of a result that sinks."""
 
+# Returns which of some documents to rank lower.
 Sink = Callable[[Sequence[int]], Collection[int]]
-"""Returns which of some documents to rank lower."""
 
 NOTHING = Ranking((), 0, (), (), {}, {}, {})
 
+# A lookup leaves out results that contain less of the query, by idf, than this share of what the best contains: where
+# a result contains both of two words, the rarer one alone is enough; the other is only if it is nearly as rare.
 LEAST_SHARE = 0.42
-"""A lookup leaves out results that contain less of the query, by idf, than this share of what the best contains: where
-a result contains both of two words, the rarer one alone is enough; the other is only if it is nearly as rare."""
 
+# The most matches to check for expiry by number; beyond, all expired documents are read.
 _FEW_MATCHES = 500
-"""The most matches to check for expiry by number; beyond, all expired documents are read."""
 
 _MAX_NAMED = 3
 
+# Smaller populations count as this many, because rarity among fewer documents means little.
 _FEW = 20
-"""Smaller populations count as this many, because rarity among fewer documents means little."""
 
 
 def rank(
@@ -151,7 +152,8 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    index.scored = max(BEST, reach or 0)
+    # a page cut by its reach would repeat items of another
+    index.scored = BEST if reach is None or 0 < reach <= BEST else most + 1
     result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
     matches, unread = result.read, result.unread
     is_bounded = len(matches) + unread.total() > most
@@ -323,7 +325,7 @@ def _ranking_note(choosing: Sequence[Term], most: int | None, scored: int | None
     more = " and others" if len(choosing) > _MAX_NAMED else ""
     with_words = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
     items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
-    best = "" if scored is None else f"the best {scored} of "
+    best = "" if scored is None else f"the best {scored} {'' if most is None else 'of '}"
     return f"only {best}{items}{with_words} were ranked: a rarer word narrows it down"
 
 
@@ -401,18 +403,18 @@ def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
     return Surroundings(document, None if segment is None else (run, segment), tuple(neighbours))
 
 
+# How long a search may take, by the clock.
 SECONDS = 5.0
-"""How long a search may take, by the clock."""
 
 _NEWEST = 200
 
 _FEWER: dict[str, Any] = {"small": _NEWEST, "candidates": _NEWEST, "texts": None, "reach": None, "meaning": None}
 
+# The part of the time that may have passed by the end of each try, its options, and what a note says of it.
 _TRIES: tuple[tuple[float, dict[str, Any], str], ...] = (
     (0.7, {}, ""),
     (1.0, _FEWER, f"only the newest {_NEWEST} matches were ranked"),
 )
-"""The part of the time that may have passed by the end of each try, its options, and what a note says of it."""
 
 _LATE = f"incomplete: the search took more than {SECONDS:g} s"
 

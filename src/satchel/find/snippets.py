@@ -19,8 +19,8 @@ _MAX_SNIPPET_CHARS = 400
 
 _ascii_word = lazy_regex(r"[0-9A-Za-z]+")
 
+# First byte, end, word and weight of a word of a text, or of a character in scripts without spaces.
 _Piece = tuple[int, int, str, float]
-"""First byte, end, word and weight of a word of a text, or of a character in scripts without spaces."""
 
 
 @dataclass(frozen=True, slots=True)

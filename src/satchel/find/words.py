@@ -29,6 +29,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+# Words that tell nothing about the subject: English function words and the halves of contractions.
 STOP_WORDS = frozenset(
     """
     a about after again all also am an and any are aren as at be because been before being but by can cannot could
@@ -39,7 +40,6 @@ STOP_WORDS = frozenset(
     while who whom why will with won would wouldn you your yours
     """.split()
 )
-"""Words that tell nothing about the subject: English function words and the halves of contractions."""
 
 
 def words_in(text: str) -> list[str]:

@@ -64,11 +64,11 @@ def staged_files(environ: Mapping[str, str]) -> Staged | None:
     return Staged(top, files, read_head(top)[1] is not None)
 
 
+# The status with which the guard stops a commit. Any other lets it through: Satchel may be missing or broken.
 STOPPED = 4
-"""The status with which the guard stops a commit. Any other lets it through: Satchel may be missing or broken."""
 
+# So long claims are looked for; then the commit goes on.
 SECONDS = 2.0
-"""So long claims are looked for; then the commit goes on."""
 
 _OURS, _SHARED = ".satchel", "shared"
 _MAX_LISTED = 5

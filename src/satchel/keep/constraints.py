@@ -202,11 +202,11 @@ _STORED = kept.listing(
 )
 
 
+# Condition for a rule ``x`` that a person wrote, stated or confirmed.
 OF_PERSONS = f"""(
     x.created_by IN {PERSONS} OR (x.stated_by IS NOT NULL AND x.unconfirmed = 0) OR EXISTS (
         SELECT 1 FROM corrections y WHERE y.item_kind = {Kind.CONSTRAINT.number} AND y.item_id = x.id
             AND y.action = {CONFIRMED} AND y.undone_at IS NULL AND y.agent_id IN {PERSONS}))"""
-"""Condition for a rule ``x`` that a person wrote, stated or confirmed."""
 
 
 def _listed(view: View, rows: Sequence[Row]) -> tuple[Constraint, ...]:

@@ -14,20 +14,27 @@ from satchel.keep import events
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Rows, Transaction
 
+# The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
+# position, from 1.
 MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "prompt", "edit", "command", "plan")
-"""The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
-position, from 1."""
 
+# The moments at which a conversation begins: what a cleared one had counts no more.
 BEGINS = ("start", "clear")
-"""The moments at which a conversation begins: what a cleared one had counts no more."""
 
+# The most tokens that all texts of hooks take in a session; critical items come in any case.
 SESSION_TOKENS = 4_000
-"""The most tokens that all texts of hooks take in a session; critical items come in any case."""
 
 # What a window has after a compaction, however much those before have taken, since that has removed the rules; and what
 # of this the briefing leaves for prompts and edits.
 _LEAST_AGAIN, _FOR_PROMPTS = 2_050, 850
 
+# Pseudo-kinds, which share a column with the numbers of :class:`Kind`, so no two may be the same.
+#
+# A file whose notes were shown; a fix; another agent's claim; the tokens that hooks have spent, as the seq of item 0;
+# a rule and a decision that were shown because they bind a file; the first prompt that stated a task; the tokens spent
+# on a file, as the seq; a note, rule and decision related to the task, with the strength in thousandths as the seq;
+# the role that first asked in the window, by its checksum; news of a rule and a decision that was only counted; a new
+# rule of an agent that was told; a refused place that is free again, by its refusal, which ends as it is delivered.
 (
     FILE,
     SOLUTION,
@@ -46,14 +53,6 @@ _LEAST_AGAIN, _FOR_PROMPTS = 2_050, 850
     NEWS_OF_AGENT,
     FREED,
 ) = range(0, -16, -1)
-"""Pseudo-kinds, which share a column with the numbers of :class:`Kind`, so no two may be the same.
-
-A file whose notes were shown; a fix; another agent's claim; the tokens that hooks have spent, as the seq of item 0; a
-rule and a decision that were shown because they bind a file; the first prompt that stated a task; the tokens spent on a
-file, as the seq; a note, rule and decision related to the task, with the strength in thousandths as the seq; the role
-that first asked in the window, by its checksum; news of a rule and a decision that was only counted; a new rule of an
-agent that was told; a refused place that is free again, by its refusal, which ends as it is delivered.
-"""
 
 _BY_HOOKS = 0
 # How many items of a delivery its event lists.

@@ -9,6 +9,7 @@ from satchel.find.kind import Kind
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
+# The kinds of events, stored by their position, from 1.
 KINDS = (
     "delivery",
     "refusal",
@@ -32,19 +33,17 @@ KINDS = (
     "extension",
     "idle",
 )
-"""The kinds of events, stored by their position, from 1."""
 
 DELIVERY, REFUSAL, RELEASE, EXPIRY, RETRACTION, ACCEPTANCE, CONFIDENCE, SESSION_STARTED = range(1, 9)
 SESSION_ENDED, HOOK_FAILED, CONFIRMATION, TAKEN_BACK, PINNED, UNPINNED, RUN_ENDED, FORGOTTEN = range(9, 17)
+# A commit or a test run that passed, as a hook saw it: ``details`` has ``what``, "commit" or "tests", and the
+# ``subject`` of a commit. A command that passed after it had failed: ``details`` has its first words, ``command``. And
+# what only a person may do, or what ends a protection: ``details`` has the action in words, ``what``. And that an
+# agent went on which was at its prompt: ``details`` has since when it was there, ``began``.
 PROGRESS, RECOVERY, ACTION, EXTENSION, IDLE = range(17, 22)
-"""A commit or a test run that passed, as a hook saw it: ``details`` has ``what``, "commit" or "tests", and the
-``subject`` of a commit. A command that passed after it had failed: ``details`` has its first words, ``command``. And
-what only a person may do, or what ends a protection: ``details`` has the action in words, ``what``. And
-that an agent went on which was at its prompt: ``details`` has since when it was there, ``began``.
-"""
 
+# The condition of the index ``events_drawn``, in SQL.
 IS_DRAWN = f"kind IN ({REFUSAL}, {RELEASE}, {EXPIRY}, {PROGRESS}, {EXTENSION})"
-"""The condition of the index ``events_drawn``, in SQL."""
 
 KEPT_DAYS = 90
 

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Row
 
 
+# Query for live claims of a project.
 CLAIM = "SELECT 1 FROM file_claims WHERE project_id = :project AND expires_at > :now"
-"""Query for live claims of a project."""
 
+# Query for refused claims whose agents were not notified yet that the place is free.
 REFUSAL = "SELECT 1 FROM claim_refusals WHERE project_id = :project"
-"""Query for refused claims whose agents were not notified yet that the place is free."""
 
 
 def is_anything_claimed(rows: Rows, project_id: int, now: int) -> bool:
@@ -32,19 +32,20 @@ def is_anyone_refused(rows: Rows, project_id: int) -> bool:
     return rows.one(f"{REFUSAL} LIMIT 1", {"project": project_id}) is not None
 
 
+# The number of ``human``, who receives what all persons do, if the reader is a person with a name; else null.
 ALL_PERSONS = """(
     SELECT h.id FROM agents p JOIN agents h ON h.project_id = p.project_id AND h.folded = 'human'
     WHERE p.id = :me AND p.folded LIKE 'human:%'
 )"""
-"""The number of ``human``, who receives what all persons do, if the reader is a person with a name; else null."""
 
 
+# Some message of the project that has not expired.
 MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now"
-"""Some message of the project that has not expired."""
 
 
 _REQUEST = 3  # in MESSAGE_TYPES of satchel.keep.messages.records, which few need
 
+# The condition that a message ``m`` is a question that nobody has answered.
 UNANSWERED = f"""(m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
     AND NOT EXISTS (
         SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
@@ -56,7 +57,6 @@ UNANSWERED = f"""(m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
             AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
             AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
     )"""
-"""The condition that a message ``m`` is a question that nobody has answered."""
 
 
 def is_any_message(rows: Rows, project_id: int, now: int) -> bool:
@@ -91,14 +91,14 @@ def count_messages(rows: Rows, project_id: int, agent_id: int, now: int) -> tupl
     return own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all
 
 
+# How long a session is silent until it counts as gone, if it is not known whether its process runs.
 GONE_MS = 30 * 60_000
-"""How long a session is silent until it counts as gone, if it is not known whether its process runs."""
 
+# Sessions not seen for longer are not listed.
 LISTED_DAYS = 14
-"""Sessions not seen for longer are not listed."""
 
+# Maximum number of sessions, last seen first, whose processes are checked.
 MAX_CHECKED = 100
-"""Maximum number of sessions, last seen first, whose processes are checked."""
 
 
 def local_process(machine: str | None, pid: int | None, started: int | None) -> Process | None:

@@ -24,8 +24,8 @@ from satchel.redaction.values import (
     looks_random,
 )
 
+# The start, end and kind of a secret.
 Span = tuple[int, int, str]
-"""The start, end and kind of a secret."""
 
 ROOTS = ("pass", "pw", "secret", "token", "key", "auth", "credential", "pat")
 _JOINTS = ("", "_", "-", " ", ".")
@@ -50,8 +50,8 @@ _HARMLESS = {
 }
 _MAX_QUOTED = 2_048
 _NAME_SPACE = 100
+# The most characters that a ``sentence`` covers; it accepts only values with a digit.
 _SENTENCE = 320
-"""The most characters that a ``sentence`` covers; it accepts only values with a digit."""
 
 Manner = Literal["assigned", "below", "element", "called", "login", "argument", "adjacent", "sentence"]
 

@@ -63,11 +63,11 @@ def _read_formats() -> Iterator[TokenFormat]:
         yield TokenFormat(kind, tuple(literals.split(",")), pattern, "anywhere" in options, before, "split" in options)
 
 
+# Every format; the order decides which of two matches is named.
 TOKEN_FORMATS = tuple(_read_formats())
-"""Every format; the order decides which of two matches is named."""
 
+# Every literal with its format, in the order of the table.
 LITERALS = tuple((literal, entry) for entry in TOKEN_FORMATS for literal in entry.literals)
-"""Every literal with its format, in the order of the table."""
 
 _PlacedLiteral = tuple[str, int]
 _head_of = re.compile(r"[A-Za-z0-9_]*").match
@@ -115,8 +115,8 @@ def literals_in(words: str) -> list[tuple[str, TokenFormat]]:
     return [LITERALS[place] for place in sorted(places)]
 
 
+# Characters to check at once: with many more words, every head would occur by chance.
 _PIECE = 100_000
-"""Characters to check at once: with many more words, every head would occur by chance."""
 _LONGEST = max(len(literal) for literal, _ in LITERALS)
 
 
@@ -146,8 +146,8 @@ def compiled(entry: TokenFormat) -> re.Pattern[str]:
     return re.compile(f"{start}(?:{entry.pattern}){rest}", re.ASCII)
 
 
+# With more than one literal in 16 characters, a search of the whole text costs less than one at each.
 _DENSE = 16
-"""With more than one literal in 16 characters, a search of the whole text costs less than one at each."""
 
 
 def matches(entry: TokenFormat, literals: list[str], text: str) -> Iterator[re.Match[str]]:

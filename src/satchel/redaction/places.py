@@ -281,8 +281,8 @@ def _values(
 _QUOTED = r"\"([^\"\n$`]{3,200})\"|'([^'\n]{3,200})'"
 _BARE = r"([^\s\"'`|$<>;&()]{3,200})"
 _LONGEST_COMMAND = 300
+# The groups of the value in the patterns: quoted, bare, or a line of a here-document.
 _VALUE_GROUPS = (1, 2, 3, 5)
-"""The groups of the value in the patterns: quoted, bare, or a line of a here-document."""
 
 
 @cache
@@ -335,8 +335,8 @@ def _piped_secrets(match: re.Match[str], command: str) -> Iterator[Span]:
 
 
 _BEFORE_PASSE = re.compile(r"(?:mot[ _-]?de[ _-]?|palavra[ _-]?)\Z")
+# Words for key and token: their values are random.
 _KEYS = frozenset(("chlüssel", "clé", "ключ", "密钥", "密鑰", "令牌"))
-"""Words for key and token: their values are random."""
 
 
 @cache

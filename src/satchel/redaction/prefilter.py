@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
+# The offsets of each word in order, without words that do not occur.
 Places = dict[str, list[int]]
-"""The offsets of each word in order, without words that do not occur."""
 
 
 # keyring, tokenizer, passed: the name of a secret does not continue like this
 _NOT_ON = "(?![efgijqruxyz])"
+# Words, and for each a part that begins with a rare letter, with what must surround it.
 _PARTS = (
     *(("key", "key" + _NOT_ON), ("kennwort", "kennwort"), ("token", "ken(?<=token)" + _NOT_ON)),
     *(("cookie", "kie(?<=cookie)"), ("kode", "kode"), ("kata sandi", "kata sandi"), ("kata laluan", "kata laluan")),
@@ -24,7 +25,6 @@ _PARTS = (
     *(("bearer", "bearer"), ("identified by", "by(?<=identified by)")),
     ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t]|-?b(?:ody)?[ =])"),
 )
-"""Words, and for each a part that begins with a rare letter, with what must surround it."""
 
 
 _PLAIN_WORDS = tuple(word for word, _ in _PARTS if word != "-")
@@ -46,8 +46,8 @@ def _search() -> tuple[_Patterns, _Patterns, dict[str, tuple[str, int]]]:
 
 
 _SHORT = 600
+# Words without a rare letter.
 _WHOLE_WORDS = ("senha", "haslo", "sifre")
-"""Words without a rare letter."""
 
 # by the first byte of one of their characters in UTF-8; a first letter that may be a capital is left out
 _OTHER_WORDS = {
@@ -65,12 +65,12 @@ _OTHER_WORDS = {
     0xED: ("비밀번호", "패스워드", "암호"),
 }
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OTHER_WORDS)
+# Words for password in other languages than English, or their telling part.
 FOREIGN_WORDS = (
     *("kennwort", "kode", "kata sandi", "kata laluan", "mat khau", "passe", "parola", "mdp", "contrase", "clave"),
     *("wachtwoord", *_WHOLE_WORDS),
     *(word for words in _OTHER_WORDS.values() for word in words),
 )
-"""Words for password in other languages than English, or their telling part."""
 
 
 def _may_match(lowered: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+# How many characters of a value are judged.
 JUDGED_CHARS = 256
-"""How many characters of a value are judged."""
 
 _SAMPLE_SIGNS = (
     *("example", "placeholder", "changeme", "change-me", "change_me", "your-", "your_", "your ", "yourpassword"),
@@ -126,8 +126,8 @@ def _mean_chunk(chunks: list[str]) -> float:
     return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
 
 
+# Enough to tell words from random letters.
 _WORDY_CHARS = 64
-"""Enough to tell words from random letters."""
 
 
 def _is_word(chunk: str) -> bool:

@@ -85,8 +85,8 @@ class _Putting(_Service):
 
 
 class _Engine:
+    # The server records the caller.
     read_only = True
-    """The server records the caller."""
 
     clock = staticmethod(system_clock)
     has_automatic_backups = False

@@ -21,18 +21,18 @@ from satchel.store.opening import Access
 from satchel.store.trust import Trust, uid_in
 from satchel.store.turnstile import only_one
 
+# Called with the number of pages done and in total.
 Progress = Callable[[int, int], None]
-"""Called with the number of pages done and in total."""
 
 _PAGES_PER_STEP = 512
+# How the names of automatic backups begin, for each reason; each reason has its own allowance.
 _REASONS = ("daily-", "recent-", "before-restore-", "before-v")
-"""How the names of automatic backups begin, for each reason; each reason has its own allowance."""
+# How soon a new store has its first backup: by then something is in it, and a command or server has ended since.
 _FIRST_MS = 60_000
-"""How soon a new store has its first backup: by then something is in it, and a command or server has ended since."""
 _RECENT_KEEP = 3
 _RECENT_LEAST_MS = 10 * 60_000
+# A larger store is copied less often, so that copying takes the same small part of the time.
 _RECENT_MS_PER_MIB = 60_000
-"""A larger store is copied less often, so that copying takes the same small part of the time."""
 _CLOCK_SLACK_MS = 5 * 60_000
 _MAX_BYTES_IN_STATE = 1 << 30
 

@@ -13,6 +13,7 @@ import apsw
 from satchel.store import damage
 from satchel.store.schema import MIGRATIONS, SCHEMA_VERSION
 
+# What SQLite 3.53 and its full-text search make for themselves; another version is known by the names below.
 _OWN_TEXTS: Final = (
     "CREATE TABLE sqlite_sequence(name,seq)",
     "CREATE TABLE 'documents_fts_data'(id INTEGER PRIMARY KEY, block BLOB)",
@@ -20,7 +21,6 @@ _OWN_TEXTS: Final = (
     "CREATE TABLE 'documents_fts_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER)",
     "CREATE TABLE 'documents_fts_config'(k PRIMARY KEY, v) WITHOUT ROWID",
 )
-"""What SQLite 3.53 and its full-text search make for themselves; another version is known by the names below."""
 
 _OWN_TABLES: Final = frozenset(
     {"sqlite_sequence", "sqlite_stat1", "sqlite_stat2", "sqlite_stat3", "sqlite_stat4"}
@@ -119,8 +119,8 @@ def _is_no_plain_table(row: tuple[str, str, str, str]) -> bool:
     return row[0] != "table" or not row[3].startswith("CREATE TABLE ")
 
 
+# Their bytes.
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-"""Their bytes."""
 
 _WAL_MAGIC = 0x377F0682
 

@@ -15,14 +15,14 @@ from satchel.base.errors import StoreDamaged
 
 _Row = tuple[Any, ...]
 
+# Marks where the damage of a damaged text begins, or the end of a BLOB.
 MARK = "\ufffd(damaged text)"
-"""Marks where the damage of a damaged text begins, or the end of a BLOB."""
 
 _MARKS = (MARK, "\\ufffd(damaged text)")
 _READS = ("SELECT", "WITH")
 
+# By statement: the places of the columns that are declared as text.
 _TEXT_COLUMNS: dict[str, tuple[int, ...]] = {}
-"""By statement: the places of the columns that are declared as text."""
 
 _MAX_KNOWN = 1_000
 

@@ -27,11 +27,11 @@ from satchel.base.errors import (
 from satchel.store.running import interruption
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 
+# The error numbers of a failing disk (``unixRead`` in SQLite's os_unix.c).
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
-"""The error numbers of a failing disk (``unixRead`` in SQLite's os_unix.c)."""
 
+# The database, its WAL, its shared memory, and its folder for a moment.
 _FILES_OF_A_CONNECTION = 4
-"""The database, its WAL, its shared memory, and its folder for a moment."""
 
 _MISSING = ("no such table:", "no such column:", "no such index:")
 
@@ -41,11 +41,11 @@ RESTORE = (
 )
 
 
+# What to do about a lost store without a backup.
 REMAINS = (
     "After `satchel init --new`, what was shared through git comes back with `satchel accept --all` and an export with "
     "`satchel import FILE`; `satchel restore FILE` takes a copy of the store that you have"
 )
-"""What to do about a lost store without a backup."""
 
 
 def newer(location: str, needed: int, action: str) -> StoreNewer:

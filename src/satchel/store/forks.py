@@ -16,11 +16,11 @@ import apsw
 
 from satchel.base.errors import Refused
 
+# How often this process is a fork of one that had loaded this module.
 generation = 0
-"""How often this process is a fork of one that had loaded this module."""
 
+# Files, by device and inode, that the parent had in a transaction when this process was forked.
 HELD_BY_THE_PARENT: set[tuple[int, int] | None] = set()
-"""Files, by device and inode, that the parent had in a transaction when this process was forked."""
 
 
 class Owner(Protocol):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Rows: TypeAlias = "Transaction | Glance"
 
 
+# Variables that choose the store, the project or what is trusted.
 _CHOOSING = (
     "SATCHEL_DB",
     "SATCHEL_TRUST",
@@ -31,10 +32,9 @@ _CHOOSING = (
     "SATCHEL_PROJECT_NAME",
     "SATCHEL_URL",
 )
-"""Variables that choose the store, the project or what is trusted."""
 
+# Words in the user's configuration file that do the same.
 _CHOOSING_KEYS = (b"name", b"folders", b"server")
-"""Words in the user's configuration file that do the same."""
 
 _LISTED = "SELECT uid, device, inode, complete, owner FROM stores WHERE path = ?"
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH

@@ -5,8 +5,8 @@ from __future__ import annotations
 from satchel.base.clock import DAY_MS
 from satchel.store.transaction import Transaction
 
+# How long a caller can ask about a lost answer.
 KEPT_MS = 7 * DAY_MS
-"""How long a caller can ask about a lost answer."""
 
 _SWEPT_AT_ONCE = 20
 _OF_PROJECT = "project_id = (SELECT id FROM projects WHERE name = :project)"

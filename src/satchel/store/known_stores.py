@@ -13,8 +13,8 @@ import apsw
 from satchel.base.errors import Refused, SatchelError
 from satchel.base.records import dataclass
 
+# Device and inode of a file.
 Identity = tuple[int, int]
-"""Device and inode of a file."""
 
 LIST_NAME = "stores.db"
 

@@ -15,8 +15,8 @@ from satchel.base.file_checks import IGNORED_BY_GIT, sync
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.base.records import dataclass
 
+# The engine and its version, for people.
 ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
-"""The engine and its version, for people."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100

@@ -9,8 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 from satchel.base.errors import Interrupted, TimedOut
 
+# How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports.
 DEADLINE_SECONDS = 30.0
-"""How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports."""
 
 
 class Interruptible(Protocol):

@@ -8,11 +8,11 @@ from pathlib import Path
 from satchel import __version__
 from satchel.base.records import dataclass
 
+# Marks a SQLite file as a Satchel store (``PRAGMA application_id``).
 APPLICATION_ID = 0x5A7C4E1
-"""Marks a SQLite file as a Satchel store (``PRAGMA application_id``)."""
 
+# The version of a store that ``schema.sql`` makes; Satchel 0.2.0 wrote it. No older store is migrated.
 BASE_VERSION = 27
-"""The version of a store that ``schema.sql`` makes; Satchel 0.2.0 wrote it. No older store is migrated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ _SMALLER = (
     "DROP TABLE bands",
 )
 
+# Of a scope: it has a slash, and can be written into JSON as it is.
 _IS_FOLDER = " AND ".join(
     ("replace(n.name, '/', '') <> n.name", *(f"replace(n.name, '{sign}', '') = n.name" for sign in '",\\'))
 )
-"""Of a scope: it has a slash, and can be written into JSON as it is."""
 
 _OF_FOLDERS = f"scope_id IN (SELECT n.id FROM scopes n WHERE {_IS_FOLDER})"
 
@@ -281,6 +281,7 @@ _FILE_STATES = (
     "DROP TABLE conversation_folders",
 )
 
+# The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version.
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
@@ -299,10 +300,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("prompts made of stored contents", _PARTS, min_writer=28),
     Migration("compressed paths of the files of conversations", _FILE_STATES, min_writer=28),
 )
-"""The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 
+# The version this program brings a store to.
 SCHEMA_VERSION = BASE_VERSION + len(MIGRATIONS) - 1
-"""The version this program brings a store to."""
 
 
 def steps(version: int, target: int) -> list[tuple[int, Migration]]:

@@ -79,14 +79,14 @@ def status_of(file: Path | str) -> os.stat_result | None:
         raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
 
 
+# Suffix of a backup while it is made.
 PARTIAL = ".partial"
-"""Suffix of a backup while it is made."""
 
+# Suffix of a restore's draft.
 DRAFT = ".restoring"
-"""Suffix of a restore's draft."""
 
+# Suffixes of the files that SQLite may create with a database file.
 SIDE_FILES = ("-journal", "-wal", "-shm")
-"""Suffixes of the files that SQLite may create with a database file."""
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, i
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
+# What readers looked up, by connection, with the version of the store.
 _READS: WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
-"""What readers looked up, by connection, with the version of the store."""
 
 
 class SqliteTransaction:

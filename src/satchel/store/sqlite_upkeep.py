@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
 _LEAST_FREE_BYTES = 10_000_000
 _CHECKPOINT_PAUSE = 0.01
+# The rest of the name of a copy that a sync tool made: Dropbox, Syncthing, Nextcloud, OneDrive, iCloud.
 _CONFLICT = re.compile(r"(?i)conflict|^ \(\d+\)| \d+\.|_conf\(")
-"""The rest of the name of a copy that a sync tool made: Dropbox, Syncthing, Nextcloud, OneDrive, iCloud."""
 _NOT_ABOUT_THE_FILE = (Busy, Interrupted, StoreFull, Refused, TimedOut)
 
 

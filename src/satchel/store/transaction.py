@@ -15,11 +15,11 @@ Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 
 
+# The LIMIT of unlimited queries: only SQLite accepts -1, only PostgreSQL accepts NULL.
 NO_LIMIT = 2**62
-"""The LIMIT of unlimited queries: only SQLite accepts -1, only PostgreSQL accepts NULL."""
 
+# Begins each list of :func:`set_of`.
 LIST_MARK = "/*list*/"
-"""Begins each list of :func:`set_of`."""
 
 
 def set_of(values: Iterable[int] | Iterable[bytes]) -> str:
@@ -173,8 +173,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 OtherResult = TypeVar("OtherResult")
 
+# A generator that issues queries, yields the last one, and then reads the results.
 Asking = Generator[Rows, None, Result]
-"""A generator that issues queries, yields the last one, and then reads the results."""
 
 
 def together(askings: Iterable[Asking[object]]) -> None:

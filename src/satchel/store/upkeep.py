@@ -63,8 +63,8 @@ class Restored:
 class Upkeep(ABC):
     """Maintenance of one store; methods that are not abstract are defaults."""
 
+    # The name of the check that :meth:`problems` makes, and its result if it finds none.
     soundness: tuple[str, str]
-    """The name of the check that :meth:`problems` makes, and its result if it finds none."""
 
     def __init__(self, location: str) -> None:
         self._location = location

@@ -72,7 +72,10 @@ def test_the_shell_of_a_client_is_refused(cli: Cli, arguments: tuple[str, ...]) 
 def test_a_proposal_says_that_a_person_accepts_it_and_accepting_says_what_binds(cli: Cli) -> None:
     cli("decide", "vat", "19", "--agent", "human:ann")
     _, out, err = cli("decide", "vat", "21", "--agent", "ben")
-    assert "set d2 vat_draft (new), a draft: briefed as proposed; it binds once a person accepts it" in out
+    assert (
+        "set d2 vat_draft (new), a draft: others get it at their next briefing; it binds once a person accepts it"
+        in out
+    )
     assert "vat was decided by ann and stays: this draft proposes a change" in err
     _, out, err = cli("decide", "vat_draft", "22", "--agent", "cat")
     assert ("it binds once a person accepts it" in out, "replaces the proposal of ben" in err) == (True, True)

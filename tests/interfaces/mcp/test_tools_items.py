@@ -180,6 +180,9 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
     about = ask.text("get_items", ids=["file:src/b.py", "e2"])
     assert (about.count("it leaks"), about.count("f2 src/b.py")) == (1, 1)
     assert "also in this answer: e2" in about
+    listed = ask.text("get_items", ids=["file:src/b.py", "f2"]).splitlines()
+    assert [line.split()[0] for line in listed if line.startswith("f2")] == ["f2,", "f2"]
+    assert "f2, also in this answer" in listed
     assert "there is no decision 'session'" in ask.refused("get_items", ids=["decision:session"])
     assert "note: the project has no 'decision:x'" in ask.text("get_items", ids=["d1", "decision:x"])
 

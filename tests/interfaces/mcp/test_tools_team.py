@@ -113,6 +113,17 @@ def test_who_has_said_that_it_is_done_is_about_to_do_nothing(connect: Callable[[
     assert "about to" not in codex.text("get_team")
 
 
+def test_who_has_recorded_a_change_since_is_about_to_do_nothing(connect: Callable[[str], Asker], project: Path) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="x")
+    claude.text("get_briefing", query="mend the login")
+    claude.text("claim_files", paths=["a.py"], reason="the login")
+    assert "about to" in codex.text("get_team")
+    (project / "a.py").write_text("login = 1\n")
+    claude.text("release_files", description="the login is mended")
+    assert "about to" not in codex.text("get_team")
+
+
 def test_who_holds_a_file_is_told_once_who_was_refused_it(connect: Callable[[str], Asker]) -> None:
     claude, codex = connect("claude-code"), connect("codex-mcp-client")
     claude.text("claim_files", paths=["a.py", "b.py"], agent="ann")

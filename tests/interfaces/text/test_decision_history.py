@@ -69,6 +69,13 @@ def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
     ]
 
 
+def test_who_ends_a_decision_of_its_own_is_not_told_its_reason() -> None:
+    before = DecisionState(1, 300, "active", "1.0.0", None, (), (), "ann", "long", NEW_YEAR, NEW_YEAR + 5)
+    own, other = (decision(agent=one, status="deprecated", revision=2, replaced=before) for one in ("ann", "ben"))
+    assert "reason" not in set_text([own])
+    assert " its reason was: long" in set_text([other]).split("\n")
+
+
 def test_the_answer_to_setting_advises_about_similar_ones_once() -> None:
     alike = Similar("d3", "ttl s", "5 minutes", "key", 91)
     lines = set_text([decision(1, similar=(alike,)), decision(2, "other", similar=(alike,))]).split("\n")
@@ -85,9 +92,15 @@ def test_the_answer_to_a_draft_of_a_decision_in_force_says_once_when_it_binds() 
     note = "ttl stays as it is until another agent sets it active: this draft proposes a change"
     draft = decision(2, "ttl_draft", status="draft", notes=(note, "a message tells ann"))
     assert set_text([draft]).split("\n") == [
-        f"set d2 ttl_draft (new), a draft: briefed as proposed; {note}",
+        f"set d2 ttl_draft (new), a draft: others get it at their next briefing; {note}",
         "note: a message tells ann",
     ]
+
+
+def test_the_answer_to_a_new_draft_says_that_nobody_is_told_of_it_at_once() -> None:
+    way = "it binds everywhere once another, who agrees, sets status=active"
+    told = "others get it at their next briefing (send_message tells them now)"
+    assert set_text([decision(2, status="draft")]) == f"set d2 ttl (new), a draft: {told}; {way}"
 
 
 def test_of_a_long_text_the_words_that_changed_are_shown() -> None:

@@ -141,6 +141,16 @@ class TestDecisions:
         assert 'ben disputes d1 "session_ttl: 600" because: the gateway keeps 300 s.' in message.message
         assert satchel.decisions.get("session_ttl").decision.value == 600
 
+    def test_a_draft_of_ones_own_ends(self, satchel: Satchel) -> None:
+        ref = satchel.decisions.set("session_ttl", 600, status="draft", agent="ann").ref
+        assert not satchel.corrections.retract(ref, agent="ben").done
+        done = satchel.corrections.retract(ref, "the gateway keeps 300 s", agent="ann")
+        assert (done.done, done.ref, done.text) == (True, ref, "session_ttl: 600")
+        ended = satchel.decisions.get("session_ttl").decision
+        assert (ended.status, ended.rationale) == ("deprecated", "the gateway keeps 300 s")
+        with pytest.raises(InvalidInput, match="set_decision"):
+            satchel.corrections.retract(ref, agent="ann")
+
     def test_a_person_is_asked_where_one_set_it_or_nobody_is_known(self, satchel: Satchel, person: Satchel) -> None:
         refs = [person.decisions.set("a", 1, agent="human:eva").ref, satchel.decisions.set("b", 1).ref]
         assert [satchel.corrections.retract(ref, agent="ben").asked_of for ref in refs] == ["human:eva", "human"]

@@ -49,8 +49,11 @@ def test_the_better_of_two_reasons_is_given_and_the_most_alike_come_first(decisi
     ]
 
 
-def test_a_draft_points_to_the_draft_of_another_but_not_to_what_it_is_a_draft_of(decisions: Decisions) -> None:
+def test_a_draft_points_to_an_older_draft_of_another_but_not_to_what_it_is_a_draft_of(
+    decisions: Decisions, clock: ManualClock
+) -> None:
     decisions.set("cache", TEXT, status="draft", agent="ann")
+    clock.advance(3_600_001)
     second = decisions.set("queue", "Three shards with Redis in cluster mode", status="draft", agent="ben")
     assert [one.key for one in second.similar] == ["cache"]
     decisions.set("session_ttl", 300, agent="ann")
@@ -142,13 +145,27 @@ def test_a_longer_value_that_holds_most_of_another_is_pointed_to_it(decisions: D
 
 def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisions: Decisions) -> None:
     decisions.set("unnamed_field", "kept", status="draft", agent="ann")
-    with pytest.raises(Conflict, match="ann drafted d1 'unnamed_field': 'kept', whose key says the same") as error:
+    with pytest.raises(Conflict, match="ann drafted d1 'unnamed_field', whose key says the same") as error:
         decisions.set("Unnamed-Fields", "dropped", status="draft", agent="ben")
-    assert (error.value.remedy or "").startswith("Set d1's key active if you agree")
+    assert error.value.problem.endswith("nothing was stored: 'kept'")
+    assert (error.value.remedy or "").startswith("Set 'unnamed_field' active if you agree")
     with pytest.raises(Conflict, match="whose key says the same"):
         decisions.set("field_unnamed", "dropped", status="draft", agent="ben")
     decisions.set("unnamed_field", status="active", agent="ben")
     assert decisions.set("unnamed_fields", "dropped", status="draft", agent="ben").similar
+
+
+def test_a_draft_with_a_value_like_that_of_anothers_draft_of_the_last_hour_is_refused_with_the_whole_of_it(
+    decisions: Decisions,
+) -> None:
+    decisions.set("cache", TEXT, status="draft", agent="ann")
+    with pytest.raises(Conflict, match="ann drafted d1 'cache', whose value is 100 % like yours") as error:
+        decisions.set("queue", TEXT, status="draft", agent="ben")
+    assert TEXT in error.value.problem
+    assert len(decisions.find()) == 1
+    assert decisions.set("queue", TEXT, status="draft", agent="ann").similar  # its own
+    decisions.set("cache", status="active", agent="ben")
+    assert decisions.set("store", TEXT, status="draft", agent="ann").ref == "d3"
 
 
 def test_of_two_drafts_within_an_hour_one_key_may_not_hold_the_other(decisions: Decisions, clock: ManualClock) -> None:

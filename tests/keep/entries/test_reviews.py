@@ -230,3 +230,30 @@ def test_without_a_task_a_reviewers_next_verdict_on_one_change_replaces_the_last
     replaced = f"{own.ref}, {first.ref} are replaced: searches show them only if status asks for them"
     assert replaced in second.notes
     assert not [note for note in first.notes if "replaced" in note]
+
+
+def test_in_a_task_a_verdict_replaces_one_on_other_changes_only_if_it_covers_them(satchel: Satchel) -> None:
+    def judged(change: str) -> Entry:
+        content = {"passed": True, "change": change}
+        return satchel.entries.write("review_verdict", content, task_id="T1", agent="ben")
+
+    issue = satchel.entries.write("review_issue", {"description": "no example"}, task_id="T1", agent="ben")
+    many, other = judged("f1 to f4"), judged("f9")
+    assert live(satchel) == [issue.id, many.id, other.id]
+    assert not [note for note in other.notes if "replaced" in note]
+    again = judged("f9, f10")
+    assert live(satchel) == [issue.id, many.id, again.id]
+    last = judged("f10, f1 to f9")
+    assert live(satchel) == [last.id]
+
+
+def test_in_a_task_a_verdict_on_another_file_stays_and_one_on_the_task_replaces_all(satchel: Satchel) -> None:
+    def judged(file: str | None, change: str | None = None) -> Entry:
+        content = {"passed": True} | ({"change": change} if change else {})
+        return satchel.entries.write("review_verdict", content, file=file, task_id="T1", agent="ben")
+
+    first, second, third = judged("a.py"), judged("b.py"), judged("b.py", "f3")
+    assert live(satchel) == [first.id, third.id]
+    assert f"{second.ref} is replaced: searches show it only if status asks for it" in third.notes
+    assert live(satchel) == [first.id, third.id]
+    assert [judged(None).id] == live(satchel)

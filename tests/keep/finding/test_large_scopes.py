@@ -101,6 +101,21 @@ def test_reading_by_search_says_when_words_were_left_out_too(crowded: Satchel) -
     assert (page.total, page.notes) == (5, (BY_RARE,))
 
 
+def test_pages_reach_every_item_that_was_ranked(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "SMALL", 50)
+    monkeypatch.setattr(search, "BEST", 20)
+    satchel.entries.write_many([NewEntry("discovery", f"common usual text {number}") for number in range(90)])
+    first = satchel.finding.search("common usual", limit=10)
+    assert [one.ref for one in first.results] == [f"e{number}" for number in range(90, 80, -1)]
+    in_part = ("only the best 20 items were ranked: a rarer word narrows it down",)
+    assert (first.total, first.notes) in [(90, ()), (20, in_part)], "the index of PostgreSQL tells the best"
+    for offset in (20, 60, 85):
+        page = satchel.finding.search("common usual", limit=10, offset=offset)
+        last = max(0, 80 - offset)
+        assert [one.ref for one in page.results] == [f"e{number}" for number in range(90 - offset, last, -1)]
+        assert (page.total, page.notes) == (90, ())
+
+
 @pytest.fixture
 def one_word(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     """30 live notes that hold one word (e6 to e35), five superseded ones, and only 20 are scored."""

@@ -51,6 +51,7 @@ def test_the_index_of_0_2_0_becomes_a_gin_index_over_the_same_words(
     own_place.do(_POSTINGS)
     own_place.new_project()
     assert own_place.engine().upkeep.schema_problems() == []
+    assert own_place.ask("SELECT count(*) FROM pg_class WHERE oid = to_regclass('documents_words_lexemes')") == [(1,)]
     assert own_place.ask("SELECT min_reader FROM store") == [(BASE_VERSION + 1,)]
     with own_place.engine().read() as transaction:
         transaction_scope = scoped_index(transaction, Scope(1))

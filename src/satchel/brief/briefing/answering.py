@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Relevance", "find_in_time", "parse"]
 
+# How well items match a query, by kind number and item id: 0 to 1 of the best match.
 Relevance = Mapping[int, Mapping[int, float]]
-"""How well items match a query, by kind number and item id: 0 to 1 of the best match."""
 
 # The part of its time that a briefing spends on the query before it tries fewer candidates.
 _SHARE_OF_QUERY = 0.6

@@ -17,8 +17,8 @@ from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, WEAK, as_met, ask_solutions, by_pattern
 from satchel.store.transaction import Asking, Row, set_of
 
+# A package unchanged for so long ranks as low, unless it is critical.
 STALE_DAYS = 30
-"""A package unchanged for so long ranks as low, unless it is critical."""
 
 _MAX_ERROR_CHARS = 120
 _CONSUMERS = "SELECT 1 FROM package_consumers k WHERE k.package_id = c.id"

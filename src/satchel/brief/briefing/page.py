@@ -14,8 +14,8 @@ from satchel.brief.fields import cut_head, reason_text
 from satchel.find.kind import Kind
 from satchel.store.transaction import grouped
 
+# The places of a briefing, in order. Who is at work comes between messages and fixes.
 CRITICAL, ATTEMPTS, RULES, DECISIONS, REVIEWS, PACKAGES, HANDOVER, MESSAGES, FIXES, NOTES = range(10)
-"""The places of a briefing, in order. Who is at work comes between messages and fixes."""
 
 _PLACES = {"attempts": ATTEMPTS, "reviews": REVIEWS, "packages": PACKAGES, "messages": MESSAGES, "errors": FIXES}
 _CURRENT = frozenset({REVIEWS, HANDOVER, MESSAGES})
@@ -140,15 +140,15 @@ def _pull(one: Candidate) -> float:
     return one.relevance + prior + _PRIOR_OF_HIGH * (one.priority >= _HIGH) + _PRIOR_OF_TASK * one.is_of_task
 
 
+# Counts the tokens of a text.
 Count = Callable[[str], int]
-"""Counts the tokens of a text."""
 
+# The line that says how to read an item that is shown as a title.
 OPENING = "… ends a title: get_items opens it by its id"
-"""The line that says how to read an item that is shown as a title."""
 
 _CRITICAL_GROUP = "critical"
+# Follows the id of an item that a person wrote.
 PERSONS = "*"
-"""Follows the id of an item that a person wrote."""
 
 # A line longer than this per token of room left is not tried: prose has 4 to 5, paths and code fewer.
 _MAX_CHARS_PER_TOKEN = 8

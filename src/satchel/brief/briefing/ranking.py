@@ -12,14 +12,14 @@ from satchel.base.vocabulary import priority_number
 from satchel.brief.briefing.records import Candidate
 from satchel.store.transaction import grouped
 
+# Points for each step of priority, for the same task, and for being meant for this role.
 PRIORITY, SAME_TASK, FOR_ROLE = 4.0, 2.0, 1.5
-"""Points for each step of priority, for the same task, and for being meant for this role."""
 
+# Points of the best match of the query; others get their share of them.
 RELEVANCE = 8.0
-"""Points of the best match of the query; others get their share of them."""
 
+# Points deducted from a note whose file has changed or is gone.
 STALE = 4.0
-"""Points deducted from a note whose file has changed or is gone."""
 
 LOW, MEDIUM, HIGH = map(priority_number, ("low", "medium", "high"))
 

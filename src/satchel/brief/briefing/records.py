@@ -51,8 +51,8 @@ ZONES = (
     ),
 )
 NORMAL, EMERGENCY = ZONES[0], ZONES[-1]
+# Not of the window, but of the tokens of hooks: only critical items are shown once they are spent.
 SPENT = Zone("spent", 0.0, _CRITICAL)
-"""Not of the window, but of the tokens of hooks: only critical items are shown once they are spent."""
 
 
 def zone_of(window_used: float | None) -> Zone:
@@ -131,8 +131,8 @@ class Request:
     within_session: bool = False
 
 
+# The number of the priority that is never dropped silently.
 CRITICAL = len(PRIORITIES)
-"""The number of the priority that is never dropped silently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class Briefed:
     citation: Citation | None = None
 
 
+# The kinds that bind, as :class:`LeftOut` names them.
 BINDING = frozenset({"rules", "decisions"})
-"""The kinds that bind, as :class:`LeftOut` names them."""
 
+# The limit for counting items left out of a briefing.
 COUNTED = 1_000
-"""The limit for counting items left out of a briefing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ _NOTES = tuple(
     if number not in {REVIEW_ISSUE, REVIEW_VERDICT, SCRATCHPAD, CODEBASE_ANALYSIS}
 )
 
+# The author of an attempt without a name.
 UNNAMED = "an unnamed agent"
-"""The author of an attempt without a name."""
 
 # A state of work that needs no quotes: its free text cannot be taken for an author.
 _PROGRESS = re.compile(r"(?!.*\bby\b)[\w ,.%/-]*")

@@ -30,8 +30,8 @@ from satchel.redaction import redact
 if TYPE_CHECKING:
     from typing import Unpack
 
+# The factor for estimated counts: their measured error at p95, see :mod:`satchel.base.tokens`.
 MARGIN = 1.3
-"""The factor for estimated counts: their measured error at p95, see :mod:`satchel.base.tokens`."""
 
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1

@@ -21,8 +21,8 @@ from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Asking, Row, Rows, Transaction, of_these, set_of
 
+# The most candidates of one kind, whatever the budget.
 MAX_CANDIDATES = 500
-"""The most candidates of one kind, whatever the budget."""
 
 
 # With a query, other candidates are gathered for this part of the budget.
@@ -76,11 +76,11 @@ class BriefingContext:
         }
 
 
+# Makes a candidate of its fields after section, kind, number and seq.
 New = Callable[..., Candidate]
-"""Makes a candidate of its fields after section, kind, number and seq."""
 
+# Makes candidates of items by their ids; a note names those that cannot be read.
 Load = Callable[[BriefingContext, "Source", Sequence[int], list[str]], Asking[list[Candidate]]]
-"""Makes candidates of items by their ids; a note names those that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,8 +320,8 @@ def candidates(
     return made
 
 
+# Always true, so that an index by priority and time is searched for each priority, not scanned.
 ANY_PRIORITY = f"c.priority IN ({', '.join(map(str, range(1, len(PRIORITIES) + 1)))})"
-"""Always true, so that an index by priority and time is searched for each priority, not scanned."""
 
 
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))

@@ -21,11 +21,11 @@ from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, grouped, set_of
 
+# How long an edit may conflict.
 RECENT_MS = 3_600_000
-"""How long an edit may conflict."""
 
+# How many are shown.
 MOST = 50
-"""How many are shown."""
 
 _MOST_PAIRS = 1_000
 # How many claims and edits are read, newest first.

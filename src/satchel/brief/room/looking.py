@@ -12,8 +12,8 @@ from satchel.keep.decisions.records import value_of
 from satchel.keep.names import PERSONS, find_agent
 from satchel.store.transaction import Transaction
 
+# The length of an item's line.
 LINE_CHARS = 160
-"""The length of an item's line."""
 
 
 class Look(NamedTuple):

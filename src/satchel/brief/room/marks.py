@@ -15,6 +15,7 @@ from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOO
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.presence import find_agent_row
 
+# The number of each of :data:`CHANGES` in the table.
 OF_CHANGES = {
     "action": ACTION,
     "decision": Kind.DECISION.number,
@@ -23,19 +24,18 @@ OF_CHANGES = {
     "files": FILES,
     "correction": CORRECTION,
 }
-"""The number of each of :data:`CHANGES` in the table."""
 
+# How many things are marked at once.
 MOST_MARKED = 500
-"""How many things are marked at once."""
 
 _FILES_OF, _EVERYTHING = "files:", "everything:"
 
+# Refs with a number: what they name, its kind, and its table and column.
 _NUMBERED = {
     "correction": ("a correction", CORRECTION, "corrections", "id"),
     "hook": ("a fault of a hook", HOOK, "events", "seq"),
     "action": ("an action", ACTION, "events", "seq"),
 }
-"""Refs with a number: what they name, its kind, and its table and column."""
 
 # The item of the mark of everything before the last, for undoing that; exports leave it out, as no item has it.
 _BEFORE = 1

@@ -18,8 +18,8 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project, Workplace
 from satchel.store.transaction import Row
 
+# How many items' flags are read at once.
 MOST_FLAGGED = 100
-"""How many items' flags are read at once."""
 
 _MOST_NAMES = 20
 # How many of the newest notes on files are compared with the disk for the number of stale ones.
@@ -28,8 +28,8 @@ _MOST_CITED = 200
 # In how many windows, newest first, uses are counted.
 _WINDOWS = 500
 
+# The kinds that a project's memory consists of; of notes all but scratchpads.
 MEMORY = (Kind.CONSTRAINT, Kind.DECISION, Kind.ERROR_PATTERN, Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY)
-"""The kinds that a project's memory consists of; of notes all but scratchpads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,8 @@ def flags(look: Look, work: Workplace, refs: Collection[tuple[Kind, int]]) -> Fl
     return Flagged(tuple(rows))
 
 
+# How many items of a state or tag are listed, the newest.
 MOST_SELECTED = 500
-"""How many items of a state or tag are listed, the newest."""
 
 _MOST_USED = 100
 _DRAFT = KINDS[Kind.DECISION].statuses.index("draft") + 1

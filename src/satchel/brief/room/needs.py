@@ -28,14 +28,14 @@ from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons, shown_name
 from satchel.keep.shared.states import BOTH, WHYS
 
+# How many are shown.
 MOST = 50
-"""How many are shown."""
 
+# How many of each kind are read, newest first.
 LOOKED_AT = 200
-"""How many of each kind are read, newest first."""
 
+# How long changed decisions, verdicts and errors need somebody.
 RECENT_DAYS = 7
-"""How long changed decisions, verdicts and errors need somebody."""
 
 _HOOK_EVENTS = 500
 

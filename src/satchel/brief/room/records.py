@@ -5,8 +5,8 @@ from __future__ import annotations
 from satchel.base.records import dataclass
 from satchel.keep.sessions.team import Team
 
+# The kinds of changes; an action is one that only a person may do or that ends a protection.
 CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
-"""The kinds of changes; an action is one that only a person may do or that ends a protection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,9 @@ class Span:
     ended_at: int
 
 
+# The kinds of marks on a timeline: a commit, a test run that passed, a decision, a report of an error, a message and a
+# refused claim.
 MARKS = ("commit", "tests", "decision", "error", "message", "refusal")
-"""The kinds of marks on a timeline: a commit, a test run that passed, a decision, a report of an error, a message and
-a refused claim."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from satchel.keep.moving.marks import NOBODY
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
 from satchel.store.transaction import Row, grouped
 
+# How many of each kind are shown.
 MOST = 50
-"""How many of each kind are shown."""
 
 # How many changes of each kind are read, newest first.
 _LOOKED_AT = 1_000

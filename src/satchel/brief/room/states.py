@@ -26,8 +26,8 @@ from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, grouped, set_of
 
+# The time without a sign of life after which an agent is silent.
 SILENT_MS = 30 * 60_000
-"""The time without a sign of life after which an agent is silent."""
 
 _MOST_CLAIMS = 50
 # How many messages are read, newest first.
@@ -232,8 +232,8 @@ def _stuck(facts: Facts, last: _Pad, settled: Settlement, since: int) -> Facts:
     )
 
 
+# The id of a session, and its state.
 Wait = tuple[int, AgentState]
-"""The id of a session, and its state."""
 
 
 def _blocked(facts: Mapping[int, Facts], pads: Mapping[int, _Pad], settled: Mapping[int, Settlement]) -> Iterator[Wait]:

@@ -12,8 +12,8 @@ from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
 from satchel.store.transaction import grouped, set_of
 
+# How many messages of one thread are shown.
 MOST_OF_ONE = 200
-"""How many messages of one thread are shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
 from satchel.store.transaction import Transaction, grouped, set_of
 
+# The unit of the timeline: a day has 96 of them.
 QUARTER_MS = 15 * 60_000
-"""The unit of the timeline: a day has 96 of them."""
 
 # The tables with times at work, with the condition of the index for a session.
 _SOURCES = {

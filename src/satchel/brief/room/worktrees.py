@@ -18,8 +18,8 @@ from satchel.keep import events
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import grouped
 
+# How many uncommitted files of a worktree are named.
 MOST_FILES = 100
-"""How many uncommitted files of a worktree are named."""
 
 _MOST_TREES = 20
 _MOST_COMMITS = 50

@@ -25,11 +25,11 @@ TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from satchel.keep.messages.visibility import Unseen
 
+# A kind number, an item id, and the item's seq.
 ItemVersion = tuple[int, int, int]
-"""A kind number, an item id, and the item's seq."""
 
+# The items that a window has: the seq by kind number and item id.
 Contents = Mapping[int, Mapping[int, int]]
-"""The items that a window has: the seq by kind number and item id."""
 
 # Windows of sessions are numbered from 1.
 _NEW_WINDOW = 0

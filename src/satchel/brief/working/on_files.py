@@ -55,8 +55,8 @@ _WHOLE_CHARS = 100_000
 # A longer critical rule is shown by its title if it does not fit.
 _MOST_NEEDED_CHARS = 2_000
 
+# Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work.
 NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE, BUG)
-"""Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
 
 _TYPES = ", ".join(map(str, NOTE_TYPES))
 _TRAPS = (ERROR, REVIEW_ISSUE, BUG)
@@ -262,8 +262,8 @@ def _load_notes(context: HookContext, path: str, types: str) -> list[Note]:
     return [Note(*row) for row in rows]
 
 
+# How a note made from a commit begins, and what its strength is multiplied by.
 FROM_COMMIT, OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
-"""How a note made from a commit begins, and what its strength is multiplied by."""
 
 COLUMNS = "c.id, c.seq, c.type, c.content, c.file, c.line, a.name, c.created_at"
 SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.consult.consultation import Consultation, Panel
 
+# The signals by which a process is asked to end, besides Ctrl-C's; not every system has both.
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
-"""The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
 
 _PATHS = ("context", "priority", "attachments", "allow_roots")
 

@@ -71,11 +71,11 @@ _PURPOSES: dict[str, dict[str, str]] = {
     },
 }
 
+# The commands that ``satchel --help`` shows; ``--all`` shows the rest too.
 _FIRST = (
     *("setup", "status", "write", "search", "brief", "decide", "rule", "error", "message"),
     *("accept", "reject", "undo", "serve", "doctor", "tour"),
 )
-"""The commands that ``satchel --help`` shows; ``--all`` shows the rest too."""
 
 COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
 
@@ -96,14 +96,15 @@ _COMMANDS_OF_OPERATIONS = {
     "sharing": "share sync",
     "strategies": "strategy",
 }
+# The module of operations that declares a command; any other command has a module of its own name.
 _OPERATIONS = {name: module for module, names in _COMMANDS_OF_OPERATIONS.items() for name in names.split()}
-"""The module of operations that declares a command; any other command has a module of its own name."""
 
+# Commands that look after a store where it is, and ask no server.
 OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "import")
-"""Commands that look after a store where it is, and ask no server."""
 
 _ALL = "satchel.all"
 
+# The modules of commands that share one.
 _MODULES = {
     "import": "import_cmd",
     "mcp": "hook",
@@ -111,7 +112,6 @@ _MODULES = {
     "open": "serve",
     **dict.fromkeys(("init", "trust", "backup", "restore", "export"), "store"),
 }
-"""The modules of commands that share one."""
 
 
 class LazyGroup(SuggestingGroup):

@@ -32,6 +32,7 @@ RUN = Option("--run", "run_id", "The run. Default: main to write, all to read. [
 AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")
 
 
+# The options of ``satchel mcp``.
 OF_SERVER = (
     DB,
     PROJECT,
@@ -46,7 +47,6 @@ OF_SERVER = (
     Option("--read-only", "read_only", "Serve only the tools that change nothing."),
     Option("--json", "as_json", "Do not serve: print the tools as JSON and leave."),
 )
-"""The options of ``satchel mcp``."""
 
 
 def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] | None:

@@ -64,14 +64,14 @@ _WORDS = {
     ("hook --explain claude SessionStart",): "handover handoff",
 }
 
+# The commands for each word, and for options that are none; no word is a command itself.
 GUESSES: dict[str, tuple[str, ...]] = {word: commands for commands, words in _WORDS.items() for word in words.split()}
-"""The commands for each word, and for options that are none; no word is a command itself."""
 
 _UPDATE = "docs/update.md in Satchel's repository tells how to update it; `satchel decide` changes a decision"
 _HINTS = {"update": _UPDATE, "upgrade": _UPDATE}
 
+# The commands of groups whose first argument is a text.
 _TAKES_TEXT = ("send", "add", "save")
-"""The commands of groups whose first argument is a text."""
 
 _MOST = 3
 

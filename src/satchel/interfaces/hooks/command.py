@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
 
+# Clock time reserved for printing and recording the text.
 _FOR_PRINTING_MS = 60
-"""Clock time reserved for printing and recording the text."""
 
+# That part of its processor time a hook has for what it looks up, however much loading the program took.
 _LEAST_SHARE = 1 / 4
-"""That part of its processor time a hook has for what it looks up, however much loading the program took."""
 
 _STEP_SECONDS = 0.1
 
+# After so long without a byte an event is read again for whether it is complete.
 _IDLE_SECONDS = 0.05
-"""After so long without a byte an event is read again for whether it is complete."""
 
 _MOST_KEPT = 20
 
 _STARTS = frozenset({events.START, events.CLEAR, events.RESUME})
+# The events at which a person hears that the store is gone, at a prompt once in a session.
 _TELLS_OF_LOSS = _STARTS | {events.PROMPT}
-"""The events at which a person hears that the store is gone, at a prompt once in a session."""
 
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
@@ -56,8 +56,8 @@ class Times(NamedTuple):
 
 BRIEFING_TIMES = Times(3_000, 400)
 WORKING_TIMES = Times(1_500, 150)
+# Before an edit, which is let through once they are over.
 STOPPING_TIMES = Times(3_000, 150)
-"""Before an edit, which is let through once they are over."""
 
 
 class Limit:

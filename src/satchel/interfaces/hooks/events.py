@@ -15,13 +15,13 @@ from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
 
+# So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted.
 _PROMPT_END_CHARS = 3_000
-"""So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
 
 _ADDED = rf"(?s)<({HOST_CONTEXT})>.*?(?:</\1>|\Z)"
 
+# How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client.
 _CLIENTS_OWN = r"<[a-z]+[-_][a-z_-]+>|\[Request interrupted|\[Function Response|Satchel: |/[\w:.-]+(?:\s|\Z)"
-"""How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client."""
 
 _PROMPT_FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
 
@@ -54,8 +54,8 @@ CLIENTS = tuple(client.name for client in clients.CLIENTS)
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 TURN_END = "the end of a turn"
+# Of a client that says nothing once it has compacted its conversation: what is to be said then comes later.
 COMPACTING = "about to compact"
-"""Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
 PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED = (
     "a prompt",
     "before an edit",
@@ -91,32 +91,32 @@ _TOOL_EVENTS = {
 }
 _SOURCES = {"clear": CLEAR, "resume": RESUME, "compact": COMPACTION}
 
+# Clients that give nothing to the model before a tool runs but why it does not.
 _SILENT_BEFORE = frozenset({"gemini", "qwen", "cursor", "opencode"})
-"""Clients that give nothing to the model before a tool runs but why it does not."""
 
+# Clients that give nothing to the model after a tool that failed itself.
 _SILENT_ON_FAILURE = frozenset({"cursor", "gemini"})
-"""Clients that give nothing to the model after a tool that failed itself."""
 
+# Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing.
 _ASKING = frozenset({("claude", "acceptEdits")})
-"""Clients and their modes in which a dialog about an edit comes from a hook alone: in others it says nothing."""
 
+# Clients that give nothing to the model at a prompt.
 _SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
-"""Clients that give nothing to the model at a prompt."""
 
+# Clients that show a person the ``systemMessage`` of a hook as information; Codex shows it as a warning.
 SHOWS_A_LINE = frozenset({"claude", "gemini"})
-"""Clients that show a person the ``systemMessage`` of a hook as information; Codex shows it as a warning."""
 
+# Clients that take what they were given at the start out of a conversation that is resumed.
 FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
-"""Clients that take what they were given at the start out of a conversation that is resumed."""
 
+# Clients without an event that carries a text after a compaction: a later one does.
 SAYS_NOTHING_AFTER_COMPACTION = frozenset({"copilot"})
-"""Clients without an event that carries a text after a compaction: a later one does."""
 
+# Clients that do not name calls of tools: the time of the event tells one from the same call again.
 _WITHOUT_CALL_IDS = frozenset({"copilot", "gemini"})
-"""Clients that do not name calls of tools: the time of the event tells one from the same call again."""
 
+# Reasons for which a conversation ends while its client goes on with another one in the same session.
 _GOES_ON = frozenset({"clear", "resume"})
-"""Reasons for which a conversation ends while its client goes on with another one in the same session."""
 
 
 class NotAnEventError(ValueError):

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _DEADLINE_MS = 10_000
 
+# What limits the text at each event at work, with the messages that come at a prompt and after a tool.
 _BUDGETS = {events.PROMPT: "prompt", events.BEFORE_EDIT: "edit", events.AFTER_READ: "edit", events.FAILED: "error"}
-"""What limits the text at each event at work, with the messages that come at a prompt and after a tool."""
 
+# What an explanation has to do without: it may hold any secret.
 _NOT_KEPT = {
     events.BEFORE_EDIT: "what the edit writes, which chooses among many notes of a file",
     events.FAILED: "the command and its output; shown is what is known of the last error that the session reported",
 }
-"""What an explanation has to do without: it may hold any secret."""
 
 
 def explain(client: str, name: str) -> int:

@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
 _DEBTS = "hooks-owed"
 _FAILING = "hooks-failing.jsonl"
+# A file of events or faults that is larger loses its older half.
 _MAX_BYTES = 64 * 1024
-"""A file of events or faults that is larger loses its older half."""
 
+# A longer debt is not kept: it would push out those of other sessions.
 MAX_DEBT_BYTES = 8 * 1024
-"""A longer debt is not kept: it would push out those of other sessions."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+# No link is followed, and opening a pipe does not wait for its other end.
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""No link is followed, and opening a pipe does not wait for its other end."""
 
+# Within this time a second event of the same name is the same one, told by another client's hooks; clients without a
+# terminal were seen to resume a session 3 s after they had resumed it.
 _SAME_MS = 2_000
-"""Within this time a second event of the same name is the same one, told by another client's hooks; clients without a
-terminal were seen to resume a session 3 s after they had resumed it."""
 
 _LOCK_TRIES, _LOCK_PAUSE_SECONDS = 10, 0.005
 
 _ALL = "*"
 
+# So many kinds of faults are counted at a time; the one that was met last longest ago gives way.
 _MOST_FAILING = 50
-"""So many kinds of faults are counted at a time; the one that was met last longest ago gives way."""
 
+# What was met longer ago is counted no more.
 _FAILING_SECONDS = 86_400
-"""What was met longer ago is counted no more."""
 
+# A store gets the first fault of a kind in an hour, then each time their number has grown by this factor.
 _STEP = 10
-"""A store gets the first fault of a kind in an hour, then each time their number has grown by this factor."""
 
 _SHOWN_DAYS = 7
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from satchel.base.records import NamedTuple
 
+# So much is read, from the end. Codex records a command right before it calls the hook; the record of one that had
+# printed 3 MB took 68 KB, since it keeps the output in part.
 _TAIL_BYTES = 256 * 1024
-"""So much is read, from the end. Codex records a command right before it calls the hook; the record of one that had
-printed 3 MB took 68 KB, since it keeps the output in part."""
 
 
 def exit_status(path: str, call: str) -> int | None:
@@ -53,16 +53,16 @@ _COMMANDS = frozenset(
     " runterminalcommand terminal execute shellcommand".split()
 )
 _READING = frozenset("read readfile view viewfile".split())
+# The names of tools in all clients, in lower case and without what is neither letter nor digit.
 _PLANS = frozenset({"exitplanmode"})
-"""The names of tools in all clients, in lower case and without what is neither letter nor digit."""
 
 _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
+# Clients whose events do not say of every command how it ended: without a status its result is unknown.
 _SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
-"""Clients whose events do not say of every command how it ended: without a status its result is unknown."""
 
 _TEXT_CHARS = 4_000
+# Of a command and its output, and of a plan: an event may be larger than what a server takes.
 _LONG_TEXT_CHARS, _PLAN_CHARS = 100_000, 300_000
-"""Of a command and its output, and of a plan: an event may be larger than what a server takes."""
 
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
@@ -73,21 +73,21 @@ _PATCH_LINES = (
 )
 _MOST_WRAPPED = 8
 
+# How near to its begin or its end an output says how the command ended, where a client writes that into it.
 _STATUS_CHARS = 300
-"""How near to its begin or its end an output says how the command ended, where a client writes that into it."""
 
 _COMMAND, _OUTPUT, _NONE = "Command: ", "Output: ", "(none)"
 _LABELLED = (
     r"(?:\nError: \(none\))?(?:\nExit Code: (?P<status>\d+|\(none\)))?(?:\nSignal: (?P<signal>[^\n]+))?"
     r"(?:\nBackground PIDs: [^\n]*)?\nProcess Group PGID: [^\n]*(?:\n</untrusted_context>)?\s*\Z"
 )
+# Patterns, compiled on use, of how clients end the output of a command that has ended; of one that was cut short, or
+# runs on, it ends otherwise.
 _ENDINGS = {
     "gemini": _LABELLED,  # without a line for the status where it is 0
     "qwen": _LABELLED,
     "copilot": r"(?:\A|\n)<[^<>\n]* completed with exit code (?P<status>\d+)(?P<signal>)>\s*\Z",
 }
-"""Patterns, compiled on use, of how clients end the output of a command that has ended; of one that was cut short, or
-runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from satchel.brief.working.service import Working
     from satchel.client import Satchel
 
+# What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0.
 _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
-"""What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
+# Longer answers become a file with a short preview in Claude Code.
 _MAX_CHARS = 9_000
-"""Longer answers become a file with a short preview in Claude Code."""
 
 
 def answer(
@@ -90,19 +90,19 @@ def _folder_of(event: HookEvent, folder: str) -> str:
     return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117
 
 
+# What a briefing had no time for.
 REST = "rest"
-"""What a briefing had no time for."""
 
+# The news that the store is back, owed to a session that heard that it was gone.
 RETURN = "return"
-"""The news that the store is back, owed to a session that heard that it was gone."""
 
+# Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit.
 _PROMPT, _EDIT = "prompt:", "edit:"
-"""Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
 
 _MOST_FILES = 20
 _MAX_PATH_CHARS = 4_096
+# What is longer leaves files out, the last first, so that the line is kept.
 _MAX_EDIT_CHARS = state.MAX_DEBT_BYTES // 2
-"""What is longer leaves files out, the last first, so that the line is kept."""
 
 _PROMPT_END_CHARS = 1_000
 _LATE_TOKENS = 1_800

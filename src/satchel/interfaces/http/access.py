@@ -14,11 +14,11 @@ from satchel.keep.names import is_persons, person_named
 from satchel.keep.sessions.caller import Caller
 
 AGENT, PERSON = "agent", "person"
+# Who holds a token: a program in which agents work, or a person.
 ROLES = (AGENT, PERSON)
-"""Who holds a token: a program in which agents work, or a person."""
 
+# Where a token leads: a file, or ``postgresql:NAME`` for a database of the server's configuration.
 Store = Path | str
-"""Where a token leads: a file, or ``postgresql:NAME`` for a database of the server's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class Access:
     read_only: bool = False
 
 
+# The header in which a client names its session; names of headers have no case.
 SESSION_HEADER = "satchel-session"
-"""The header in which a client names its session; names of headers have no case."""
 
 MAX_SESSION_CHARS = 200
 
+# So many sessions are kept in mind; of others their client's name is forgotten until it says it again.
 _CALLERS = 4_096
-"""So many sessions are kept in mind; of others their client's name is forgotten until it says it again."""
 
 
 def person_of(access: Access) -> str:

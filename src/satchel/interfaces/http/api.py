@@ -25,8 +25,8 @@ from satchel.remote.calls import CONTENT_TYPE
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
 
+# What is done for a request, told what to call with the Satchel that it works with.
 Work = Callable[[Callable[[Satchel], None]], Mapping[str, Any]]
-"""What is done for a request, told what to call with the Satchel that it works with."""
 
 InThread = Callable[[Callable[[], Mapping[str, Any]]], Awaitable[Mapping[str, Any]]]
 

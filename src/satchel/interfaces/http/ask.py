@@ -85,8 +85,8 @@ def are_texts(values: Iterable[object]) -> bool:
 
 
 _VERSIONS = "Server and local program need the same version"
+# Parameters that interfaces read themselves, where an operation does not pass them on.
 _OF_INTERFACES = frozenset({DETAIL.name, "tokens"})
-"""Parameters that interfaces read themselves, where an operation does not pass them on."""
 
 
 def named_arguments(operation: Operation, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,8 +164,8 @@ MAX_FACTS = 10_000
 _MOST_TREES, _MOST_KEPT = 100, 1_000
 _PLACE = packed(Place("", None))["$r"]
 
+# What was seen, by the function and the arguments: an ``answer``, or an ``error``.
 Facts = Mapping[str, Mapping[str, Any]]
-"""What was seen, by the function and the arguments: an ``answer``, or an ``error``."""
 
 
 class Recorded:

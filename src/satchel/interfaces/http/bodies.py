@@ -12,12 +12,12 @@ from anyio import to_thread
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.interfaces.mcp.jsonrpc import MAX_DEPTH
 
+# The most values in a body. A body of the largest size could hold a million, which takes a second to parse and check
+# and 100 bytes of memory each, while the interpreter does nothing else.
 MAX_VALUES = 50_000
-"""The most values in a body. A body of the largest size could hold a million, which takes a second to parse and check
-and 100 bytes of memory each, while the interpreter does nothing else."""
 
+# Bodies up to this size are parsed at once: that takes less time than the way to a thread and back.
 _SMALL_BYTES = 16 * 1024
-"""Bodies up to this size are parsed at once: that takes less time than the way to a thread and back."""
 
 _BRACKET = re.compile(rb"[\[{\]}]")
 

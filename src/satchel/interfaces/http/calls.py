@@ -103,8 +103,8 @@ class Answers:
 
 _KINDS = frozenset({SERVER, COMMAND, LIBRARY, HOOK})
 _MOST_CALLERS, _MOST_RECEIPTS = 1_000, 1_000
+# What a server gives a hook of processor time, and by the clock: the hook itself ends after 3 s.
 _HOOK_MS, _HOOK_CLOCK_MS = 400, 2_500
-"""What a server gives a hook of processor time, and by the clock: the hook itself ends after 3 s."""
 
 _SETTINGS = {key.name: key for key in KEYS if key.name.startswith(("hooks.", "guard."))}
 
@@ -304,8 +304,8 @@ class Calls:
 
 _BRIEFINGS = frozenset({"brief", "get_briefing"})
 
+# What keeps in several steps, and comes to the same when it is made again: its first step says nothing of the last.
 _MADE_AGAIN = frozenset({"claim_files", "clear_old_data", "moments.make", "notices.line", RECORD})
-"""What keeps in several steps, and comes to the same when it is made again: its first step says nothing of the last."""
 
 
 def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[str, Any]) -> Callable[[], Any]:

@@ -15,6 +15,7 @@ from satchel.base.errors import ERROR_KINDS, SatchelError
 
 Headers = Iterable[tuple[str, str]]
 
+# The headers of all pages and of all errors.
 SAFETY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -26,7 +27,6 @@ SAFETY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""The headers of all pages and of all errors."""
 
 INTERNAL_PROBLEM = "internal error"
 INTERNAL_REMEDY = "Nothing more is known here; the server's log names the fault under this request's id"
@@ -123,8 +123,8 @@ def _code_of(status: int) -> str:
     return codes.get(status, "invalid_input" if status < 500 else "internal")
 
 
+# The route of an unknown path, in logs and metrics.
 NO_ROUTE = "none"
-"""The route of an unknown path, in logs and metrics."""
 
 _CLOSE = ("Connection", "close")
 

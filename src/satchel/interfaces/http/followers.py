@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 5
 
+# How much is read of the store at once, and how much an answer to ``wait=0`` holds at most.
 PAGE = 500
-"""How much is read of the store at once, and how much an answer to ``wait=0`` holds at most."""
 
 
 class Listener:

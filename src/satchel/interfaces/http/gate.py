@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
     from satchel.interfaces.web.guard import PageGuard
 
+# Routes that need no token; one that is given must be right all the same.
 OPEN_ROUTES = frozenset({"/health", PATH})
-"""Routes that need no token; one that is given must be right all the same."""
 
 _ONCE = (
     *(b"host", b"authorization", b"origin", b"content-length", b"content-type", b"satchel-session", b"cookie"),
@@ -40,9 +40,9 @@ _ONCE = (
 )
 _LONGEST_TOKEN = 512
 _PORTS = {"http": 80, "https": 443}
+# How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
+# with one.
 _DRAINED_OF_STRANGERS, _DRAINED = (64 * 1024, 1.0), (64 * 1024 * 1024, 5.0)
-"""How many bytes of a body that is not wanted are read and dropped, and for how many seconds, without a valid token and
-with one."""
 
 
 class Gate:

@@ -35,8 +35,8 @@ OK = "ok"
 _WAIT_MS = 2_000
 _LONGEST_SECONDS = 5.0
 _LONGEST_ID = 64
+# Beside those of the handlers: a disk that hangs keeps the threads that ask about it.
 _THREADS = 4
-"""Beside those of the handlers: a disk that hangs keeps the threads that ask about it."""
 
 
 class Health:
@@ -81,8 +81,8 @@ class Health:
         self._stores.opened(store).workplace.engine.probe(_WAIT_MS)
 
 
+# From a read of one item to the longest that a statement may take; consultations lie above.
 _BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 30.0)
-"""From a read of one item to the longest that a statement may take; consultations lie above."""
 
 
 class Metrics:

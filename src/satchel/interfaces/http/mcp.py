@@ -46,11 +46,11 @@ JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
 
 HEADER_MISMATCH: Final = -32020
+# The revision of a client that sends no header, which 2025-06-18 introduced.
 _REVISION_WITHOUT_HEADER: Final = protocol.BATCH_REVISION
-"""The revision of a client that sends no header, which 2025-06-18 introduced."""
 
+# By method, the parameter that the header ``Mcp-Name`` repeats.
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""By method, the parameter that the header ``Mcp-Name`` repeats."""
 
 _STATUSES: Final = {
     jsonrpc.PARSE_ERROR: 400,
@@ -64,11 +64,11 @@ _STATUSES: Final = {
 KEEP_ALIVE_EVENT: Final = b": keep-alive\r\n\r\n"
 
 
+# The number of notifications that wait for a client that is slow to read them; later ones are dropped.
 _PROGRESS = 100
-"""The number of notifications that wait for a client that is slow to read them; later ones are dropped."""
 
+# The longest silence of a stream: proxies close connections that are silent for longer.
 _KEEP_ALIVE_SECONDS = 15.0
-"""The longest silence of a stream: proxies close connections that are silent for longer."""
 
 _STREAM_HEADERS = [
     (b"content-type", EVENT_STREAM.encode()),
@@ -78,8 +78,8 @@ _STREAM_HEADERS = [
 
 _YES, _NO = frozenset({"", "1", "true", "yes"}), frozenset({"0", "false", "no"})
 
+# Token, session and id of a request.
 Key = tuple[str, str, Id]
-"""Token, session and id of a request."""
 
 
 @dataclass(frozen=True, slots=True)

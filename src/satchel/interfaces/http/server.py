@@ -44,15 +44,15 @@ from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.web import rendering
 from satchel.interfaces.web.guard import PageGuard
 
+# So many connections are accepted in one go, before any that are too many are closed.
 _BACKLOG = 512
-"""So many connections are accepted in one go, before any that are too many are closed."""
+# The 200 are for stores, with four files for each connection to one, and for what the interpreter opens.
 _FILES_BESIDE = _BACKLOG + 200
-"""The 200 are for stores, with four files for each connection to one, and for what the interpreter opens."""
 _UNWIND_SECONDS = 0.5
 _PROBE_SECONDS = 1.0
 _SHOWN_CHARS = 200
+# The value of ``SO_LINGER`` that ends a connection with a reset.
 _RESET = struct.pack("ii", 1, 0)
-"""The value of ``SO_LINGER`` that ends a connection with a reset."""
 
 _PACKAGES = ("base", "store", "find", "keep", "brief", "interfaces.operations", "interfaces.text")
 _NOT_SERVED = (

@@ -20,11 +20,11 @@ from satchel.interfaces.web.logins import Logins
 if TYPE_CHECKING:
     from satchel.interfaces.http.tokens import Token
 
+# The argument that says how long a call may wait for others.
 WAIT_SECONDS = "wait_seconds"
-"""The argument that says how long a call may wait for others."""
 
+# The operation that waits for a model.
 _ASKS_MODEL = "consult"
-"""The operation that waits for a model."""
 
 _WAITING, _READING = 128, 16
 # a store has one writer at a time. Measured with 32 clients that write, three threads, one of which syncs the disk,

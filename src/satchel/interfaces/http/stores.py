@@ -140,23 +140,22 @@ def _for_operator(error: SatchelError) -> Unavailable:
     return Unavailable("the server cannot open the database of this token", "Its log says why")
 
 
+# The keys that say how what a token holder writes is kept and given, beginnings of their names.
+#
+# The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.
 _SHARED = ("context.", "layers.", "claims.", "retention.", "brief.", "tokens.")
-"""The keys that say how what a token holder writes is kept and given, beginnings of their names.
 
-The others are the operator's: they name folders, addresses and accounts of the server, or act on a caller's machine.
-"""
-
+# Variables that say where and as whom a local program works, which a server takes from its tokens.
 _OF_CALLERS = frozenset(
     {"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION", "SATCHEL_PERSON"}
 )
-"""Variables that say where and as whom a local program works, which a server takes from its tokens."""
 
 
 _TOKEN = re.compile(r"satchel_[0-9a-f]{10}_[A-Za-z0-9_-]{20,}")
 _DATABASE = re.compile(r"\bpostgres(?:ql)?(?:\+\w+)?://[^\s\"'`\\]+")
 _REST = r"(?![\w-])(?:/[^\s\"'`\\,;()]*[^\s\"'`\\,;().:])?"
+# Errors about what the caller sent, which may name paths of the caller's own.
 _OF_CALLER = frozenset({InvalidInput.code, NotFound.code})
-"""Errors about what the caller sent, which may name paths of the caller's own."""
 
 
 def without_places(text: str, code: str, stores: Iterable[Store]) -> str:

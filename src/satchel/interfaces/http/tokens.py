@@ -28,15 +28,15 @@ _ID = r"[0-9a-f]{10}"
 _TEXT = re.compile(rf"satchel_({_ID})_([A-Za-z0-9_-]{{43}})")
 _SECRET_BYTES = 32
 _MOST_DAYS = 36_500
+# How long a token is listed after it has expired or was revoked.
 _KEPT_MS = 90 * DAY_MS
-"""How long a token is listed after it has expired or was revoked."""
 
 _UNREADABLE = (
     "Nobody has access until this is fixed: restore the file from your backup, or move it away and make new tokens"
 )
 
+# What a secret is compared with where its id is unknown.
 _NOBODYS = bytes(32)
-"""What a secret is compared with where its id is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,8 +153,8 @@ def answer(
     return json_answer(fields(), notice) if form == "json" else text_answer(shown, notice)
 
 
+# The short ids of items that a text shows: only they begin a line. Results of a search may cut what binds.
 _LISTED = re.compile(r"^([cdef][1-9][0-9]*) (?!decision|constraint)", re.MULTILINE)
-"""The short ids of items that a text shows: only they begin a line. Results of a search may cut what binds."""
 
 
 def notice_for(

@@ -28,11 +28,11 @@ Result = dict[str, Any]
 
 HANDSHAKE_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISIONS: Final = ("2026-07-28",)
+# The only revision with JSON-RPC batches; 2025-06-18 took them out again.
 BATCH_REVISION: Final = "2025-03-26"
-"""The only revision with JSON-RPC batches; 2025-06-18 took them out again."""
 
+# Unknown resource in the handshake era; 2026-07-28 forbids the number and says invalid params.
 RESOURCE_NOT_FOUND: Final = -32002
-"""Unknown resource in the handshake era; 2026-07-28 forbids the number and says invalid params."""
 UNSUPPORTED_REVISION: Final = -32022
 
 _META = "io.modelcontextprotocol/"
@@ -41,13 +41,13 @@ CAPABILITIES_KEY: Final = _META + "clientCapabilities"
 SERVER_INFO_KEY: Final = _META + "serverInfo"
 CLIENT_INFO_KEY: Final = _META + "clientInfo"
 
+# Results that the 2026-07-28 schema requires to say how long they may be kept (SEP-2549).
 _CACHEABLE = frozenset(
     {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
-"""Results that the 2026-07-28 schema requires to say how long they may be kept (SEP-2549)."""
 
+# Methods that run the application's code and may take their time; all others answer at once.
 APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resources/read", "prompts/get"})
-"""Methods that run the application's code and may take their time; all others answer at once."""
 
 
 class Server(Generic[ServiceT]):

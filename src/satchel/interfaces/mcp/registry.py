@@ -190,11 +190,11 @@ def _words(text: str) -> set[str]:
     return {word.removesuffix("s") for word in re.findall("[a-z]+", text.lower())}
 
 
+# The parameter that every tool accepts, since subagents give their name; tools that need none ignore it.
 _EVERYWHERE = "agent"
-"""The parameter that every tool accepts, since subagents give their name; tools that need none ignore it."""
 
+# The one filter whose value refers to that parameter even then.
 _AUTHOR, _ME = "author", "me"
-"""The one filter whose value refers to that parameter even then."""
 
 
 def _listed(schema: Schema, rare: Collection[str]) -> Schema:

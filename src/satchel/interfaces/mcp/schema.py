@@ -15,6 +15,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 
+# Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here.
 _NAMES = (
     {"content", "text", "message", "note", "body", "insight", "instructions", "question", "prompt"},
     {"query", "q", "search", "words", "terms", "keywords"},
@@ -45,8 +46,8 @@ _NAMES = (
     {"reply_to", "in_reply_to", "parent"},
     {"priority", "severity", "importance"},
 )
-"""Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here."""
 
+# What agents say for a choice that is called otherwise here.
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("note", "learning", "insight", "fact", "finding", "memory"), ("discovery", "entry")),
     **dict.fromkeys(("progress", "status", "checkpoint"), ("scratchpad",)),
@@ -59,7 +60,6 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("question", "task"), ("request",)),
     **dict.fromkeys(("edited", "updated", "changed"), ("modified",)),
 }
-"""What agents say for a choice that is called otherwise here."""
 
 
 def meant_name(name: str, parameters: Collection[str]) -> str | None:

@@ -19,8 +19,8 @@ from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import SERVER, Caller
 
+# The pause before it begins, so that the client has its first answers.
 _PAUSE_SECONDS = 0.2
-"""The pause before it begins, so that the client has its first answers."""
 
 _LAST_SECONDS = 2.0
 

@@ -31,8 +31,8 @@ GRACE_SECONDS = 5.0
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_WORKERS = 16
 
+# How long interrupted calls may take to roll back before the server leaves without them.
 _UNWIND_SECONDS = 0.5
-"""How long interrupted calls may take to roll back before the server leaves without them."""
 
 _LOOK_SECONDS = 3.0
 

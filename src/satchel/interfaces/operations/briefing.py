@@ -77,7 +77,7 @@ OPERATIONS = (
             Parameter("again", bool, about="Resend what you already got, as after compaction"),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             parameters.RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
-            parameters.AGENT.but(about="Subagents: your name; every tool takes it"),
+            parameters.AGENT.but(about="Subagents: your name, in every tool"),
         ),
         run=services.briefings.brief,
         cites=True,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
 
+# Characters between two progress reports of an answer.
 _TOLD_EVERY_CHARS = 400
-"""Characters between two progress reports of an answer."""
 
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire

@@ -65,8 +65,8 @@ OPERATIONS = (
         toolset="context",
         title="Confirm, close or retract an item",
         about="Judge a note or rule; write_context reviews code. confirm what you checked, close a settled bug or "
-        "review_issue, retract what is wrong or outdated, or your own unread message. For a user's rule, the user is "
-        "asked. To replace one, pass supersedes when writing; set_decision ends a decision.",
+        "review_issue, retract what is wrong or outdated, or your own draft or unread message. For a user's rule, "
+        "the user is asked. To replace one, pass supersedes when writing; set_decision ends a decision.",
         found_by="confirm verified true correct agree still valid wrong outdated disagree dispute delete remove forget "
         "withdraw invalid rule no longer holds retract close bug",
         idempotent=True,

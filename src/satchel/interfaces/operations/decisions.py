@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from satchel.keep.decisions.records import Decision
 
 _STATUSES = ("active", "deprecated", "draft")
+# What people are not shown of a decision that has nothing else to say there.
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
-"""What people are not shown of a decision that has nothing else to say there."""
 
 _CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata", "until")
 _REPLACES = "Replaces what there is."
@@ -27,7 +27,7 @@ _DECISION = (
     parameters.NEW_PATHS.but(type=list[str] | None, about="Globs of the files it binds"),
     parameters.NEW_LAYER.but(type=str | None, unlisted=True),
     parameters.NEW_METADATA.but(type=dict | None),
-    parameters.UNTIL.but(type=str | None),
+    parameters.UNTIL.but(type=str | None, unlisted=True),
     Parameter(
         "version",
         str | None,
@@ -81,9 +81,9 @@ OPERATIONS = (
     Operation(
         tool="set_decision",
         toolset="decisions",
-        about="Set what the project decided: key=session_ttl value=300. To agree with others, set status=draft (it is "
-        "KEY_draft while KEY holds); another agent accepts it with key=KEY status=active. "
-        "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
+        about="Set what the project decided: key=session_ttl value=300. To agree first, add status=draft; another "
+        "agent who agrees sets the same key with status=active and no value (also if the key holds: its draft is "
+        "KEY_draft). Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),

@@ -26,18 +26,20 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text, or an object (or its JSON) by type (* required):\n"
-        "scratchpad {done: true or false, attempted: [texts], next_step, blockers: [texts], test_status, iteration}\n"
-        "bug {description*, severity: low, medium, high or critical}\n"
-        "review_issue {description*, severity, suggestion, issue_type: over-engineering, missing-error-handling, "
-        "pattern-violation, dead-code, spec-intent-mismatch or architecture-concern}\n"
-        'review_verdict {passed*: true or false, summary, intent_satisfied, change: ids, as "f12 to f17"}',
+        about="Text; for these types an object, of whose fields description and passed are required:\n"
+        'scratchpad {"done": false, "attempted": ["longer timeout"], "next_step": "mock the clock", "blockers": [], '
+        '"test_status": "2 failed", "iteration": 2}\n'
+        'bug {"description": "hangs on 0", "severity": "low"}: or medium, high, critical\n'
+        'review_issue {"description": "no test", "suggestion": "add one", "severity": "low", "issue_type": '
+        '"dead-code"}: or over-engineering, missing-error-handling, pattern-violation, spec-intent-mismatch, '
+        "architecture-concern\n"
+        'review_verdict {"passed": true, "summary": "98 pass", "intent_satisfied": true, "change": "f12 to f17"}',
         required=True,
         option="CONTENT",
         reads="stdin",
     ),
     parameters.NEW_TASK,
-    parameters.NEW_LOOP,
+    parameters.NEW_LOOP.but(unlisted=True),
     Parameter("file", about="The file it is about: a.py, or a.py:12-20", facts="cited"),
     Parameter("line", int, help="The line in that file.", unlisted=True),
     parameters.SUPERSEDES,

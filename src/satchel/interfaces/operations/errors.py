@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.records import Solution
     from satchel.keep.strategies import Strategy
 
+# The short id of a solution, an error or a strategy.
 _JUDGED = re.compile(r"\s*[yxs][0-9]+\s*")
-"""The short id of a solution, an error or a strategy."""
 
 
 def _outcome(

@@ -93,7 +93,7 @@ OPERATIONS = (
                 option=None,
                 facts="claimed",
             ),
-            parameters.AGENT,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.files.release,
         writes=True,

@@ -66,7 +66,7 @@ _INBOX = (
     ),
     Parameter("thread", about="Thread of this message, as m12", metavar="ID"),
     *parameters.CHANGES,
-    parameters.AGENT,
+    parameters.AGENT_UNLISTED,
 )
 
 _LINE = Operation(run=line.counted, shown=line.show, names_files=False, lists_messages=True)
@@ -112,7 +112,7 @@ OPERATIONS = (
                 option="--answer-within",
                 metavar="MINUTES",
             ),
-            parameters.AGENT,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.messages.send,
         writes=True,

@@ -13,11 +13,11 @@ from satchel.keep.common_filters import COMMON
 
 AGENT = Parameter("agent", about="Subagents: your name", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
 
+# The actor, for tools where naming it is rare; the description of get_briefing names every tool.
 AGENT_UNLISTED = AGENT.but(unlisted=True)
-"""The actor, for tools where naming it is rare."""
 
+# A named piece of work; few agents name one, since a run binds the session that started it.
 RUN = Parameter("run_id", help="The run. Default: main. [env: SATCHEL_RUN]", unlisted=True)
-"""A named piece of work; few agents name one, since a run binds the session that started it."""
 
 RUN_READ = RUN.but(help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]")
 FORMAT = Parameter("format", choices=("text", "json"), option=None, unlisted=True)
@@ -76,16 +76,17 @@ UNLISTED_FILTERS = tuple(one.but(unlisted=True) for one in COMMON_FILTERS)
 LIMIT = Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT)
 OFFSET = Parameter("offset", int, help="How many to skip.", unlisted=True)
 _LIMITS = (LIMIT, OFFSET)
+# How much of each item an answer shows; the interface's, not the service's.
 DETAIL = Parameter(
     "detail",
     help="How much of each item is shown. Default: as a table; of a search, snippets.",
     choices=("titles", "snippets", "full"),
 )
-"""How much of each item an answer shows; the interface's, not the service's."""
 
 HISTORY_PAGE = _LIMITS
 PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
 
+# What a list of things that change takes after its own filters.
 CHANGES = (
     *UNLISTED_FILTERS,
     Parameter("after_seq", int, help="Only what changed after this number, in that order.", unlisted=True),
@@ -93,7 +94,6 @@ CHANGES = (
     DETAIL,
     *_LIMITS,
 )
-"""What a list of things that change takes after its own filters."""
 
 
 def one_of(name: str, message: str) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _KINDS = tuple(kind.name.lower() for kind in Kind)
 
+# How many results an agent gets by default; people, who pay no tokens, get as many as of any list.
 _FOR_AGENTS = 10
-"""How many results an agent gets by default; people, who pay no tokens, get as many as of any list."""
 
 
 def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGENTS, **filters: Any) -> FoundPage:

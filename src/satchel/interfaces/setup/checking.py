@@ -27,8 +27,8 @@ from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_o
 from satchel.interfaces.setup.texts import TextPart
 
 _VERSION_SECONDS = 5
+# How long Codex may take to list its hooks: its first start took 2.3 s beside four busy processes.
 _CODEX_SECONDS = 20
-"""How long Codex may take to list its hooks: its first start took 2.3 s beside four busy processes."""
 _MOST_BYTES = 1 << 20
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -141,8 +141,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 _FINE = {Verdict.OK, Verdict.NOTE, Verdict.OFF, Verdict.UNKNOWN}
+# The verdicts that keep a client from working, in the order in which to fix them.
 _IN_ORDER = (Verdict.BROKEN, Verdict.STALE, Verdict.MISSING, Verdict.DOUBLED, Verdict.UNTRUSTED)
-"""The verdicts that keep a client from working, in the order in which to fix them."""
 
 
 class Standing(StrEnum):
@@ -155,8 +155,8 @@ class Standing(StrEnum):
     NOT_SET_UP = "not set up"
 
 
+# The part of a finding on a file that cannot be read.
 _FILE = "file"
-"""The part of a finding on a file that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

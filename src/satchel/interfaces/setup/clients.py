@@ -63,8 +63,8 @@ _COMMANDS = {
 }
 _PLANS = {"claude": "ExitPlanMode", "qwen": "exit_plan_mode"}
 _AT_TOOLS = "claude codex gemini qwen copilot cursor vscode"
+# Clients that search for a matcher anywhere in a tool's name, including the names of server tools.
 _ANYWHERE = frozenset({"gemini", "qwen"})
-"""Clients that search for a matcher anywhere in a tool's name, including the names of server tools."""
 
 
 def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
@@ -72,6 +72,7 @@ def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
     return {name: f"^({result})$" if name in _ANYWHERE else result for name, result in names.items()}
 
 
+# The events that setup installs hooks for; to support another, add a line here.
 EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
@@ -87,7 +88,6 @@ EVENTS = (
     Event("PostToolUseFailure", "claude qwen cursor", matchers=_matchers(_COMMANDS)),
     Event("PreCompact", "copilot"),
 )
-"""The events that setup installs hooks for; to support another, add a line here."""
 
 
 @dataclass(frozen=True, slots=True)

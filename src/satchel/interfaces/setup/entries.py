@@ -65,11 +65,11 @@ def on_path(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+# The id of the token prompt in a client that asks its user.
 TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a prompt
-"""The id of the token prompt in a client that asks its user."""
 
+# Keys of an HTTP entry; some clients reject them in an entry that starts a program.
 _OF_ADDRESS = ("type", "url", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers", "oauth")
-"""Keys of an HTTP entry; some clients reject them in an entry that starts a program."""
 
 
 @dataclass(frozen=True, slots=True)

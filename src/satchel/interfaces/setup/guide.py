@@ -116,11 +116,11 @@ _UNTRUSTED = "DO_NOT_TRUST"
 _PARENT = "TRUST_PARENT"
 _LEVELS = {"TRUST_FOLDER", _PARENT, _UNTRUSTED}
 
+# The variable that moves the file of trusted folders, by client.
 _RULES_FILE = {"gemini": "GEMINI_CLI_TRUSTED_FOLDERS_PATH", "qwen": "QWEN_CODE_TRUSTED_FOLDERS_PATH"}
-"""The variable that moves the file of trusted folders, by client."""
 
+# What changes the answer that a user gave once, by client.
 _COMMAND = {"gemini": "/permissions trust", "qwen": "/trust"}
-"""What changes the answer that a user gave once, by client."""
 
 
 def trust_step(client: Client, place: Place, *, in_project: bool) -> str | None:
@@ -287,8 +287,8 @@ def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Targe
     return False
 
 
+# Other files that Satchel creates in a ``.satchel`` folder; the shared text, which stays, is not among them.
 _BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
-"""Other files that Satchel creates in a ``.satchel`` folder; the shared text, which stays, is not among them."""
 
 
 @dataclass(frozen=True, slots=True)

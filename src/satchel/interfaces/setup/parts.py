@@ -12,8 +12,8 @@ from typing import NamedTuple
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.editing import Append, Change, Prune, Put, Remove, is_same
 
+# What the server is called in every client, and the command in files that are committed.
 NAME = "satchel"
-"""What the server is called in every client, and the command in files that are committed."""
 
 Content = Mapping[str, object]
 Keys = tuple[str, ...]

@@ -84,8 +84,8 @@ class Block:
 TextPart = OwnText | Block
 
 PLUGIN_MARK = "// Made by `satchel setup opencode`"
+# What a client waits for a hook at most; one ends itself long before.
 HOOK_SECONDS = 10
-"""What a client waits for a hook at most; one ends itself long before."""
 
 _PLUGIN = """\
 %(mark)s; `satchel setup opencode --remove` deletes it.
@@ -189,5 +189,5 @@ def opencode_plugin(launcher: str) -> OwnText:
     return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
 
 
+# The block of instructions in a project's AGENTS.md, without the rules that ``satchel share --agents-md`` adds.
 INSTRUCTIONS = Block("instructions", block.INSTRUCTIONS, block.RULES)
-"""The block of instructions in a project's AGENTS.md, without the rules that ``satchel share --agents-md`` adds."""

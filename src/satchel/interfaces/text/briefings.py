@@ -9,11 +9,11 @@ from satchel.brief.briefing.records import Briefing
 Count = Callable[[str], int]
 
 _MAX_NOTES = 3
+# The largest part of a budget that may be reserved for a notice.
 _MAX_FOR_NOTICE = 0.25
-"""The largest part of a budget that may be reserved for a notice."""
 
+# The tokens that joining a notice to a text may add.
 _JOINT = 2
-"""The tokens that joining a notice to a text may add."""
 
 
 def briefing_text(briefing: Briefing, count: Count) -> str:

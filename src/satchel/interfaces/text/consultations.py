@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from satchel.consult.providers import ProviderState
     from satchel.consult.records import ConversationHistory, HeldBack, ListedConversation, ListedFile
 
+# The most files of a part that a consultation, and a conversation in a list, name.
 _MAX_NAMED, _MAX_LISTED = 50, 10
-"""The most files of a part that a consultation, and a conversation in a list, name."""
 
 
 def consultation_text(done: Consultation | Panel) -> str:

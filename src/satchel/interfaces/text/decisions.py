@@ -40,14 +40,14 @@ from satchel.keep.decisions.records import (
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
+# Of a text with more characters, an earlier state shows the words that changed.
 _LONG = 120
-"""Of a text with more characters, an earlier state shows the words that changed."""
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
 # 007, 1_000 and 3.10 are not how a number is written back, so they are names that happen to be digits
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
+# So many digits are exact in a number of 64 bits.
 _MOST_DIGITS = 15
-"""So many digits are exact in a number of 64 bits."""
 
 
 def typed_value(text: str) -> Value:
@@ -104,15 +104,19 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if decision.status == "draft":
             way = f"it binds {where} once another, who agrees, sets status=active"
             way = next((note for note in decision.notes if note != UNCHANGED and says(note)), way)
-            line += f", a draft: briefed as proposed; {way}"
+            # a draft is no news: only the author of what it would change gets a message
+            is_told = when is not None or any(note.startswith("a message tells") for note in decision.notes)
+            now = "" if is_told else " (send_message tells them now)"
+            line += f", a draft: others get it at their next briefing{now}; {way}"
         elif not is_unchanged:
             line += f"; binds {where}" if decision.status == "active" else ", ended: it binds nobody"
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, who=True)
+            is_own_end = decision.status == "deprecated" and decision.replaced.agent == decision.agent
             at = when or lists.in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
-            below = before.below
+            below = () if is_own_end else before.below
         lines += [line, *below, *lists.note_lines([note for note in decision.notes if not says(note)])]
         lines += [
             f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "

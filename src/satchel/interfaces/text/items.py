@@ -35,7 +35,10 @@ def view_lines(view: FileView, when: When, listed: Collection[str] = ()) -> list
     """Return what is known of a file, without the notes that are listed as items of their own."""
     lines = checked_text(view.checked, when).splitlines()
     for change in view.changes:
-        lines += [] if change.ref in listed else single_lines(change_line(change), when)
+        # one that is listed keeps its place in the order
+        lines += (
+            [f"{change.ref}, also in this answer"] if change.ref in listed else single_lines(change_line(change), when)
+        )
     if view.bound:
         lines += binding_text(
             FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
@@ -48,8 +51,7 @@ def view_lines(view: FileView, when: When, listed: Collection[str] = ()) -> list
     lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
     for entry in view.entries:
         lines += [] if entry.ref in listed else single_lines(entry_line(entry, content=readable(entry)), when)
-    refs = [*(change.ref for change in view.changes), *(entry.ref for entry in view.entries)]
-    repeats = [ref for ref in refs if ref in listed]
+    repeats = [entry.ref for entry in view.entries if entry.ref in listed]
     return [*lines, f"also in this answer: {', '.join(repeats)}"] if repeats else lines
 
 
@@ -179,8 +181,8 @@ def _fields(item: Item) -> dict[str, object]:
     return fields
 
 
+# The most of a confirmed text that is repeated, because its reader has just read it.
 _CONFIRMED_CHARS = 300
-"""The most of a confirmed text that is repeated, because its reader has just read it."""
 
 
 def retracted_text(retracted: Retracted) -> str:

@@ -16,15 +16,15 @@ from satchel.base.records import field_names
 Fields = dict[str, object]
 
 _TIMES = ("_at", "last_seen", "until")
+# Fields that are the number of another item of the record's own kind.
 _OWN_KIND = frozenset({"superseded_by", "reply_to", "thread"})
-"""Fields that are the number of another item of the record's own kind."""
 
 _NAMES = {"sender": "from", "shares": "terms"}
+# Records whose field ``ref`` is the id of an item.
 _KNOWN_BY_REF = frozenset(
     {"Similar", "SimilarError", "Found", "Briefed", "PackageContent", "LastScratchpad", "ItemUse", "BoundItem"}
     | {"Retracted", "Confirmed", "Undone", "SharedItem", "Need", "Changed"}
 )
-"""Records whose field ``ref`` is the id of an item."""
 
 _HIDDEN = {
     "Claim": {"id"},
@@ -46,12 +46,13 @@ _ADDED = {
     "ListedFile": ("removed",),
     "SharedList": ("waiting",),
 }
+# Records without a uid that leave out what is not set.
 _LEAN = frozenset(
     {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity", "TeamClaim"}
     | {"PackageContent", "Citation", "Consultation", "ListedFile", "ProviderState"}
 )
-"""Records without a uid that leave out what is not set."""
 
+# What even these show when it is not set.
 _ALWAYS = {
     "Message": {"to"},
     "ErrorPattern": {"solutions"},
@@ -63,7 +64,6 @@ _ALWAYS = {
     "ListedConversation": {"inline", "overflow"},
     "TeamSession": {"agents", "claims"},
 }
-"""What even these show when it is not set."""
 
 _PAGE = frozenset({"items", "total", "offset", "limit", "seq", "order", "notes", "after_seq"})
 

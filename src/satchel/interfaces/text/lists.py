@@ -58,14 +58,14 @@ When = Callable[[int], str]
 NO_LAYER = "layer:-"
 NO_AGENT = "by -"
 
+# Explains in the head of a list what the names behind one ``#`` are.
 TAGS_TOLD = " (#tags)"
-"""Explains in the head of a list what the names behind one ``#`` are."""
 
+# Tokens of a day on a line, such as `` 11-20``.
 _DAY_COST = 4
-"""Tokens of a day on a line, such as `` 11-20``."""
 
+# Orders that a reader can restore from the fields of the items, however they are grouped.
 _SORTED = frozenset({"newest", "oldest", "priority"})
-"""Orders that a reader can restore from the fields of the items, however they are grouped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +253,11 @@ def _cost(text: str | None) -> int:
 
 _PIPED_WIDTH = 160
 _GAP = 3
+# Rows that are drawn; of more, which nobody reads on a terminal, each is a line, for a pager or a pipe.
 _MAX_DRAWN = 1_000
-"""Rows that are drawn; of more, which nobody reads on a terminal, each is a line, for a pager or a pipe."""
 
+# A column no wider than this is never broken: ids, states, times.
 _MAX_UNBROKEN = 16
-"""A column no wider than this is never broken: ids, states, times."""
 
 COLOURS = {
     "critical": "bold red",

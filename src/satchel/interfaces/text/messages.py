@@ -21,8 +21,8 @@ _TYPE, _PRIORITY = "info", "medium"
 _BLANKS = (_TYPE, _PRIORITY, None, None)
 _ME, _ALL = "me", "all"
 
+# A message that expires sooner has its remaining time.
 _SOON_MS = 3_600_000
-"""A message that expires sooner has its remaining time."""
 
 _MAX_READERS = 5
 

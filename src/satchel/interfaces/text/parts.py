@@ -14,8 +14,8 @@ from satchel.find.kind import Kind
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
+# A missing value; a value that is a dash is quoted.
 NONE = "-"
-"""A missing value; a value that is a dash is quoted."""
 
 _plain = lazy_regex(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _line_at_end = lazy_regex(r":[0-9]+(?:-[0-9]+)?\Z")
@@ -153,8 +153,8 @@ def _with_shown_name(value: Any) -> Any:
     return tuple(map(_with_shown_name, value)) if type(value) is tuple else value
 
 
+# The characters of an answer: with a notice it stays under 20,000, where clients begin to cut.
 MAX_CHARS = 19_000
-"""The characters of an answer: with a notice it stays under 20,000, where clients begin to cut."""
 
 _PLACES = ("page", "history", "results", "sessions", "items")
 

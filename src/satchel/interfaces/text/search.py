@@ -33,8 +33,8 @@ _BLANKS = (lists.NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-")
 _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
+# The most results, and characters of them together, that are shown whole instead of cut.
 _FEW, _FEW_CHARS = 3, 1_000
-"""The most results, and characters of them together, that are shown whole instead of cut."""
 
 
 def results_text(page: FoundPage) -> str:
@@ -142,8 +142,8 @@ def _marked(snippet: Snippet) -> str:
     return "".join([*pieces, text[place:]])
 
 
+# The limits of a title. Measured with o200k: 20 titles of 20 estimated tokens cost 380 to 430.
 _TITLE_CHARS, _TITLE_TOKENS = 90, 20
-"""The limits of a title. Measured with o200k: 20 titles of 20 estimated tokens cost 380 to 430."""
 
 _LEAST_CHARS = 10
 _SNIPPET_CHARS = 160

@@ -17,8 +17,8 @@ from satchel.keep.decisions.proposals import accept_ref
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamClaim, TeamSession
 
+# Returns a text in the style of a word: a state, an urgency, ``heading`` or ``quiet``.
 Style = Callable[[str, str], str]
-"""Returns a text in the style of a word: a state, an urgency, ``heading`` or ``quiet``."""
 
 _WORD_COLUMNS, _AGE_COLUMNS = 10, 7
 

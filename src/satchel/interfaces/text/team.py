@@ -19,14 +19,14 @@ from satchel.keep.sessions.team import LastChange, LastScratchpad, Team, TeamCla
 from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
+# Fields of a session that need not be named where all have the reader's.
 _PLACE = ("client", "worktree", "branch")
-"""Fields of a session that need not be named where all have the reader's."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40
 
+# The state of the claims of an ended session: they do not keep others out.
 FREE = "free to claim"
-"""The state of the claims of an ended session: they do not keep others out."""
 
 
 def team_text(team: Team) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LOGIN_PATH, STATIC_PATH = "/login", "/static/{name}"
 OPEN_PATHS = frozenset({LOGIN_PATH, STATIC_PATH})
+# The largest body of a request without a login: a form with a token.
 LOGIN_BYTES = 8 * 1024
-"""The largest body of a request without a login: a form with a token."""
 
 _SAFE = frozenset({"GET", "HEAD"})
 _SAME = frozenset({b"same-origin", b"none"})

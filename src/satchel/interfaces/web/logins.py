@@ -17,14 +17,14 @@ from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import HUMAN
 from satchel.keep.names import check_identifier, person_named
 
+# Lifetime of a link.
 LINK_MS = 60_000
-"""Lifetime of a link."""
 
+# Lifetime of a login: a working day.
 LOGIN_MS = 12 * 3_600_000
-"""Lifetime of a login: a working day."""
 
+# The last use of a login is recorded at most once in this time.
 _NOTED_MS = 3_600_000
-"""The last use of a login is recorded at most once in this time."""
 
 _FILE_NAME, _SCHEMA = "logins.json", 1
 _SECRET_BYTES = 32
@@ -34,8 +34,8 @@ _COOKIE = re.compile(rf"({_ID})\.({_KEY})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _UNREADABLE = "Remove the file: every browser then has to log in again, with `satchel open`"
 _NOBODYS = bytes(32)
+# The oldest are dropped first.
 _MOST_LINKS, _MOST_LOGINS = 20, 200
-"""The oldest are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)

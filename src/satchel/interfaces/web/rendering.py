@@ -30,9 +30,10 @@ _STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, 
 
 _TYPES = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
+# Characters of a text in a section, on the page of an item, and the most that those may become on the page.
 SHORT, WHOLE, ROOM = 1_200, 40_000, 70_000
-"""Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
 
+# The names of one and of several items of a kind.
 NAMES = {
     "constraint": ("Rule", "Rules"),
     "decision": ("Decision", "Decisions"),
@@ -44,17 +45,17 @@ NAMES = {
     "file_change": ("Edit", "Edits"),
     "solution": ("Fix", "Fixes"),
 }
-"""The names of one and of several items of a kind."""
 
+# Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, less urgent needs,
+# conflicts, and characters of a line. The JSON has everything.
 _LIMITS = {
     "MOST_SESSIONS": 12,
     "MOST_FOLDED": 8,
     "MOST_CONFLICTS": 6,
     "LINE": 120,
 }
-"""Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, less urgent needs,
-conflicts, and characters of a line. The JSON has everything."""
 
+# The names of clients that are not what they call themselves.
 _CLIENTS = {
     "claude": "Claude Code",
     "claude-code": "Claude Code",
@@ -64,15 +65,14 @@ _CLIENTS = {
     "gemini-cli-mcp-client": "Gemini CLI",
     "qwen": "Qwen Code",
 }
-"""The names of clients that are not what they call themselves."""
 
+# The variables of the frame on a page outside the projects.
 _NOTHING = {
     **dict.fromkeys(("page", "project", "twin", "cursor", "notice")),
     "root": "",
     "needs_count": 0,
     "new_count": 0,
 }
-"""The variables of the frame on a page outside the projects."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 _COMMANDS = re.compile(r" and accept it with `satchel accept d[\d@]+`, or reject it with `satchel reject d[\d@]+`$")

@@ -182,8 +182,8 @@ class Done:
     is_other: bool = False
 
 
+# The fields for the form that retracts what an action has added.
 WITHDRAWN: Mapping[str, str | int] = {"reason": "withdrawn"}
-"""The fields for the form that retracts what an action has added."""
 
 
 class EditConflict(Exception):
@@ -271,11 +271,11 @@ class Action(NamedTuple):
     undo_other: str | None
 
 
+# The pages by their path below ``/p/PROJECT``; each has its JSON at the path with ``.json``.
 PAGES: dict[str, View] = {}
-"""The pages by their path below ``/p/PROJECT``; each has its JSON at the path with ``.json``."""
 
+# The actions by their path below ``/p/PROJECT``.
 ACTIONS: dict[str, Action] = {}
-"""The actions by their path below ``/p/PROJECT``."""
 
 
 def page(path: str) -> Callable[[View], View]:

@@ -14,8 +14,8 @@ from satchel.interfaces.web.request import PageRequest
 from satchel.keep.decisions.records import Decision, DecisionState
 
 _REVISIONS = 10
+# Characters that each text takes at most on the page, and unchanged lines around a change.
 _MOST, _NEXT_LINES = 4_000, 1
-"""Characters that each text takes at most on the page, and unchanged lines around a change."""
 
 _WORD = re.compile(r"\w+|\s+|.")
 

@@ -11,6 +11,7 @@ from satchel.interfaces.web.rendering import name_for
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import STATES, TeamSession
 
+# The class and word of each kind of need, in their order on the page.
 _CHIPS = {
     "stuck": ("stuck", "Stuck"),
     "message": ("question", "Question"),
@@ -26,7 +27,6 @@ _CHIPS = {
     "rule": ("plain", "Rule"),
     "rules": ("plain", "New rules"),
 }
-"""The class and word of each kind of need, in their order on the page."""
 
 # the needs that are folded unless they propose to change a decision
 _NAMES = {
@@ -38,6 +38,7 @@ _NAMES = {
 _STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "idle": "t-idle", "silent": "t-idle"}
 _MOST_SHOWN = 12
 
+# The names of one and of several changes of a kind.
 CHANGE_NAMES = {
     "decision": ("Decision", "Decisions"),
     "rule": ("Rule", "Rules"),
@@ -46,7 +47,6 @@ CHANGE_NAMES = {
     "correction": ("Correction", "Corrections"),
     "action": ("Action", "Actions"),
 }
-"""The names of one and of several changes of a kind."""
 
 
 class NeedRow(NamedTuple):

@@ -14,8 +14,8 @@ from satchel.keep import events
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, add_item, set_of
 
+# The actions of corrections, as stored.
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
-"""The actions of corrections, as stored."""
 
 
 class Corrector(NamedTuple):

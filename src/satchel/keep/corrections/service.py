@@ -38,17 +38,17 @@ from satchel.keep.projects import Service
 from satchel.keep.sessions import actors
 from satchel.keep.sessions.actors import acting, acting_named, persons_gate
 from satchel.keep.strategies import Strategy
-from satchel.keep.texts import check_content
+from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction, update_row
 
 _CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
+# Advice for kinds that are corrected in other ways.
 _ELSEWHERE: Mapping[Kind, str] = {
     Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
     Kind.PACKAGE: "Save a newer one that replaces it (supersedes)",
     Kind.ERROR_PATTERN: "Report what fixed it, or that a fix did not help, with report_outcome",
 }
-"""Advice for kinds that are corrected in other ways."""
 
 
 class Corrections(Service):
@@ -60,8 +60,8 @@ class Corrections(Service):
         """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
         Only a person can retract what a person wrote and critical rules: an agent's call sends them a message instead.
-        A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
-        call sends a message to the one who set it, or to a person.
+        A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted, but for a
+        draft of the caller's own: an agent's call sends a message to the one who set it, or to a person.
 
         Args:
             closes: refuses all but a bug or review issue, which is closed instead.
@@ -74,6 +74,8 @@ class Corrections(Service):
         kind, number = self._decision_named(ref) or _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
+        if kind is Kind.DECISION and not closes:
+            return self._retract_decision(number, cleaned, agent)
         with work.engine.write() as transaction:
             by = self._begin(transaction, agent)
             if closes and (kind is not Kind.ENTRY or not log.can_close(_load(by, kind, number))):
@@ -83,11 +85,6 @@ class Corrections(Service):
                 )
             if kind is Kind.MESSAGE:
                 return Retracted(kind.ref(number), kind_name(kind), None, _withdraw(by, number))
-            if kind is Kind.DECISION:
-                decision = decisions.load_number(transaction, by.project_id, number)
-                if decision is None:
-                    raise _missing(kind, number)
-                return dispute(work, by, decision, cleaned)
             record = _load(by, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = _short(record)
@@ -102,6 +99,21 @@ class Corrections(Service):
             log.log_event(by, events.RETRACTION, (kind, number))
             record = _load(by, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
+
+    def _retract_decision(self, number: int, reason: Storable | None, agent: str | None) -> Retracted:
+        with self._workplace.engine.write() as transaction:
+            by = self._begin(transaction, agent)
+            draft = decisions.load_number(transaction, by.project_id, number)
+            if draft is None:
+                raise _missing(Kind.DECISION, number)
+            if draft.status != "draft" or by.name is None or draft.agent != by.name:
+                return dispute(self._workplace, by, draft, reason)
+        why = decisions.KEEP if reason is None else reason.text
+        ended = Decisions(self._workplace).set(
+            draft.key, status="deprecated", rationale=why, expected_revision=draft.revision, agent=agent
+        )
+        short = shortened(f"{draft.key}: {draft.value}")
+        return Retracted(ended.ref, kind_name(Kind.DECISION), ended, short, notes=reason.notes if reason else ())
 
     def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
         """Record that an agent has checked that a note or rule is true; each agent counts once, its author never.

@@ -18,8 +18,8 @@ from satchel.store.transaction import Transaction
 
 WRITTEN, SET, PINNED = "written", "set", "pinned"
 
+# Maximum number of the newest changes of each kind searched for one that was not undone.
 _MOST_CHANGES = 50
-"""Maximum number of the newest changes of each kind searched for one that was not undone."""
 
 _AUTHORS = {
     Kind.ENTRY: "agent_id",

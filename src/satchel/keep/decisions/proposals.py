@@ -110,35 +110,38 @@ def accept_ref(ref: str, revision: int | None) -> str:
 
 
 _SAME_HOUR_MS = 3_600_000
-_WHOLE_CHARS = 1_000
+_WHOLE_CHARS = 2_000
 _SHORT_CHARS = 120  # of a longer value the answer shows the words that changed
 
 
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
-    """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once.
+    """Refuse a draft like that of another agent: both may propose one thing at once.
 
-    The order of words does not count. One key may hold the other, as in new_argument and new_argument_style, if the
-    other draft is at most an hour old.
+    It is like one whose key has the same words in any order; and like one of the last hour whose key holds it or is
+    held by it, as in new_argument and new_argument_style, or that is similar.
     """
     words = sorted(likeness.words_of(key))
     for one in alike:
-        theirs = sorted(likeness.words_of(one.key))
-        other = records.load(transaction, by.project_id, one.key) if _holds(theirs, words) else None
+        other = records.load(transaction, by.project_id, one.key)
         if other is None or other.status != "draft" or other.agent == by.actor.name:
             continue
+        theirs = sorted(likeness.words_of(one.key))
+        says_same = theirs == words or _holds(theirs, words)
         if theirs == words or by.now - other.updated_at <= _SAME_HOUR_MS:
-            value = shortened(str(other.value), _WHOLE_CHARS)
+            how = (
+                f"whose key says the same as {key!r}" if says_same else f"whose {one.by} is {one.likeness} % like yours"
+            )
             raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {value!r}, "
-                f"whose key says the same as {key!r}",
-                f"Set {one.ref}'s key active if you agree, or set it with your value as status=draft; for another "
-                "subject choose a key with other words",
+                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}, {how}; nothing was stored: "
+                f"{shortened(str(other.value), _WHOLE_CHARS)!r}",
+                f"Set {one.key!r} active if you agree, or set it with your value as status=draft; for another subject "
+                "use other words",
             )
 
 
 def _holds(one: Sequence[str], other: Sequence[str]) -> bool:
     short, long = sorted((one, other), key=len)
-    return one == other or (len(short) > 1 and set(short) <= set(long))
+    return len(short) > 1 and set(short) <= set(long)
 
 
 def ends(metadata: records.Metadata) -> bool:

@@ -209,8 +209,8 @@ def seen_with(
     return sql, parameters
 
 
+# A run with at most this many entries is read whole for a list by types: its project may be much larger.
 _SMALL_RUN = 2_000
-"""A run with at most this many entries is read whole for a list by types: its project may be much larger."""
 
 
 def _begin(view: View) -> None:

@@ -14,9 +14,10 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Cited
 
+# Number of entries per type and loop that pruning keeps.
 DEFAULT_KEEP = 500
-"""Number of entries per type and loop that pruning keeps."""
 
+# The entry types, stored by their position, from 1.
 ENTRY_TYPES = (
     "discovery",
     "error",
@@ -27,7 +28,6 @@ ENTRY_TYPES = (
     "codebase_analysis",
     "bug",
 )
-"""The entry types, stored by their position, from 1."""
 
 ERROR = ENTRY_TYPES.index("error") + 1
 REVIEW_ISSUE = ENTRY_TYPES.index("review_issue") + 1
@@ -36,11 +36,11 @@ SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
 BUG = ENTRY_TYPES.index("bug") + 1
 
+# Types compared for near-duplicates; scratchpads, reviews and analyses are naturally alike.
 COMPARED_TYPES = (ENTRY_TYPES.index("discovery") + 1, ERROR, ENTRY_TYPES.index("decision") + 1)
-"""Types compared for near-duplicates; scratchpads, reviews and analyses are naturally alike."""
 
+# Types with an object as content, see :mod:`satchel.keep.entries.structured`.
 STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis", "bug")
-"""Types with an object as content, see :mod:`satchel.keep.entries.structured`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +151,14 @@ class DuplicateDelivery:
     entry: int | None = None
 
 
+# A rule that returns the repetitions among entries about to be written, by place.
 FindDuplicates = Callable[[Transaction, Writer, Sequence[Prepared]], Mapping[int, DuplicateDelivery]]
-"""A rule that returns the repetitions among entries about to be written, by place."""
 
+# Length of texts compared with deliveries: shorter ones repeat by chance, longer ones are in no briefing.
 LEAST_CHARS, MAX_CHARS = 40, 4_000
-"""Length of texts compared with deliveries: shorter ones repeat by chance, longer ones are in no briefing."""
 
+# A rule for an entry just written; returns notes for its writer. Its errors undo the write.
 AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
-"""A rule for an entry just written; returns notes for its writer. Its errors undo the write."""
 
 
 @dataclass(frozen=True, slots=True)

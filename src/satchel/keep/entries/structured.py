@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _CAMEL = r"(?<=[a-z0-9])([A-Z])"
 
+# Size of the parse cache in entries, and the maximum length of a cached content.
 _REMEMBERED, _REMEMBERED_CHARS = 4_000, 2_000
-"""Size of the parse cache in entries, and the maximum length of a cached content."""
 
 
 # the fields of each type, and what they hold
@@ -62,11 +62,11 @@ _REQUIRED = {
     "codebase_analysis": "summary",
 }
 
+# Fields that describe in words what was done, most telling first.
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
-"""Fields that describe in words what was done, most telling first."""
 
+# The scratchpad field with a plan approved by a person and saved by a hook.
 PLAN = "approved_plan"
-"""The scratchpad field with a plan approved by a person and saved by a hook."""
 
 ISSUE_TYPES = (
     "over-engineering",
@@ -148,8 +148,8 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
     return checked
 
 
+# The field that a plain text becomes.
 _PLAIN_FIELDS = {"scratchpad": "summary", "bug": "description", "review_issue": "description"}
-"""The field that a plain text becomes."""
 
 
 def as_object(entry_type: str, content: str | Mapping[str, object]) -> str | Mapping[str, object]:
@@ -243,6 +243,26 @@ def codebase_analysis(content: str) -> CodebaseAnalysis:
     return _record(CodebaseAnalysis, "codebase_analysis", content)
 
 
+# How many changes one verdict judges.
+MOST_CHANGES = 50
+
+
+def judged_changes(verdict: str) -> set[int | str]:
+    """Return the numbers of the changes that a stored verdict names, else their text."""
+    refs = parse_object("review_verdict", verdict).get("change")
+    return {*numbers_in(refs)} or {refs} if isinstance(refs, str) else set()
+
+
+def numbers_in(refs: str) -> list[int]:
+    """Return the numbers of changes in a text such as ``f12, f14 to f17``."""
+    ranges = re.findall(r"\bf([1-9]\d{0,17})(?:\s*(?:-|–|to|\.\.)\s*f?([1-9]\d{0,17}))?\b", refs)
+    return [
+        number
+        for first, last in ranges
+        for number in range(int(first), min(int(last or first), int(first) + MOST_CHANGES) + 1)
+    ]
+
+
 def _parse_json(entry_type: str, text: str) -> object:
     try:
         return parse_json(text)
@@ -285,12 +305,12 @@ def _example(entry_type: str) -> str:
     return f"Give an object or its JSON with {shape}"
 
 
+# Labels that differ from the field's name.
 _LABELS = {"attempted": "tried", "blockers": "blocked", "next_step": "next", "suggestion": "suggested"}
-"""Labels that differ from the field's name."""
 
 _IN_STATE = frozenset({"iteration", "done", "test_status", "issue_type", "passed", "intent_satisfied", "severity"})
+# The fields that come first.
 _FIRST = ("description", "summary", "attempted", "blockers", "next_step")
-"""The fields that come first."""
 
 _UNLABELLED = frozenset({"description", "summary"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict, InvalidInput
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _MAX_LINE = 2**31 - 1
 
 
+# Returns the content of a file, or of some of its lines.
 Cite = Callable[[str, int | None, int | None], "Cited | None"]
-"""Returns the content of a file, or of some of its lines."""
 
 
 def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> records.Prepared:
@@ -161,55 +161,43 @@ def _replaced_by(
             f"SELECT id FROM context WHERE {where} AND type = :type", {**values, "type": records.CODEBASE_ANALYSIS}
         )
         return [row[0] for row in rows]
-    same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"
-    if entry.task_id is None and entry.loop_id is None:
-        return _same_judgement(transaction, same_review, {**values, "agent": agent}, entry)
+    of_work = entry.task_id is not None or entry.loop_id is not None
+    # without a task or loop anybody may review anything: only the author's own review of the file counts
+    author = "" if of_work else f"AND agent_id IS NOT DISTINCT FROM :agent AND {_equals('file', entry.file)}"
     rows = transaction.all(
         f"""
-        SELECT id FROM context
-        WHERE {same_review} AND type IN (:verdict, :issue) AND (
-            type = :verdict OR id < (SELECT max(id) FROM context WHERE {same_review} AND type = :verdict)
-        )
+        SELECT id, type, content, file FROM context
+        WHERE {where} AND {_equals("task_id", entry.task_id)} AND {_equals("loop_id", entry.loop_id)} {author}
+            AND type IN (:verdict, :issue)
         ORDER BY id
         """,
         {
             **values,
             "task_id": entry.task_id,
             "loop_id": entry.loop_id,
+            "agent": agent,
+            "file": entry.file,
             "verdict": records.REVIEW_VERDICT,
             "issue": records.REVIEW_ISSUE,
         },
     )
-    return [row[0] for row in rows]
-
-
-def _same_judgement(
-    transaction: Transaction, where: str, values: Mapping[str, object], entry: records.Prepared
-) -> list[int]:
-    # without a task or loop anybody may review anything: only the author's verdict on the same change or file, and
-    # the author's issues of that file from before it
-    rows = transaction.all(
-        f"""
-        SELECT id, type, content FROM context
-        WHERE {where} AND type IN (:verdict, :issue) AND agent_id IS NOT DISTINCT FROM :agent
-            AND {_equals("file", entry.file)}
-        ORDER BY id DESC
-        """,
-        {**values, "file": entry.file, "verdict": records.REVIEW_VERDICT, "issue": records.REVIEW_ISSUE},
-    )
-    change = _judged(entry.content)
     replaced: list[int] = []
-    for number, kind, content in rows:
-        is_same = kind == records.REVIEW_ISSUE or _judged(content) == change
-        if is_same and (replaced or kind == records.REVIEW_VERDICT):
-            replaced.append(number)
-    return replaced[::-1]
+    issues: list[int] = []  # they go with the verdict that followed them
+    for number, kind, content, file in rows:
+        issues.append(number)
+        if kind == records.REVIEW_VERDICT:
+            replaced += issues if _covers(entry, content, file, of_work=of_work) else []
+            issues = []
+    return replaced
 
 
-def _judged(verdict: str) -> object:
-    from satchel.keep.entries import structured  # other writes do not need it
+def _covers(entry: records.Prepared, verdict: str, file: str | None, *, of_work: bool) -> bool:
+    from satchel.keep.entries.structured import judged_changes  # other writes do not need it
 
-    return structured.parse_object("review_verdict", verdict).get("change")
+    judged, changes = judged_changes(verdict), judged_changes(entry.content)
+    if judged and changes:
+        return judged <= changes
+    return (of_work or not (judged or changes)) and (file == entry.file or None in {file, entry.file})
 
 
 def _not_persons(by: log.Corrector, numbers: Sequence[int]) -> list[int]:
@@ -286,8 +274,8 @@ def labelled(kind: int, content: str) -> str:
     return structured.labelled(name, content, without=("iteration", "done"))
 
 
+# The texts of entries that a search shows; structured ones with labels.
 DISPLAY = documents.Source(Kind.ENTRY, "type, content", labelled)
-"""The texts of entries that a search shows; structured ones with labels."""
 
 DOCUMENTS = documents.Source(
     Kind.ENTRY,

@@ -18,11 +18,11 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
 from satchel.store.transaction import grouped
 
+# Maximum number of recent changes listed per file.
 MAX_RECENT = 5
-"""Maximum number of recent changes listed per file."""
 
+# Note for callers over HTTP.
 NO_DISK = "the server cannot see your disk, so unrecorded edits are not reported"
-"""Note for callers over HTTP."""
 
 # Tolerance for a disk whose clock runs ahead, as on another machine.
 _AHEAD_MS = 60_000

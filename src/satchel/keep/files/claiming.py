@@ -159,8 +159,8 @@ def release_by_person(
     return ReleasedByPerson(path, rows[0][1], rows[0][2], ending)
 
 
+# How long a person can restore a claim that a person has ended.
 UNDO_MS = 10 * 60_000
-"""How long a person can restore a claim that a person has ended."""
 
 
 def restore_ended(transaction: Transaction, project_id: int, ending: int, now: int) -> ReleasedByPerson:

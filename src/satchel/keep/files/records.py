@@ -5,8 +5,8 @@ from __future__ import annotations
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
+# The kinds of changes, stored by their position, from 1.
 CHANGES = ("created", "modified", "deleted")
-"""The kinds of changes, stored by their position, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,8 @@ class Released:
     still: tuple[Claim, ...] = ()
 
 
+# The states of a file for the caller: unclaimed, claimed by it, or claimed by someone else.
 STATES = ("free", "yours", "held")
-"""The states of a file for the caller: unclaimed, claimed by it, or claimed by someone else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,12 @@ from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
+# Maximum number of paths claimed, released or checked by one call.
 MAX_PATHS = 100
-"""Maximum number of paths claimed, released or checked by one call."""
 
 MAX_WINDOW_SECONDS = 86_400
+# Default age of changes that are reported.
 WINDOW_SECONDS = 3_600
-"""Default age of changes that are reported."""
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from satchel.keep.files.kind import ChangeFilters
 
 
+# Runs after described changes of a project are recorded, in their transaction, and returns notes for their author.
 AfterChanges = Callable[[Transaction, int, Actor, Sequence[FileChange]], tuple[str, ...]]
-"""Runs after described changes of a project are recorded, in their transaction, and returns notes for their author."""
 
 
 class Files(Service):

@@ -24,8 +24,8 @@ from satchel.store.upkeep import Check
 _MAX_NAMED = 5
 _SAMPLE = 50
 _COMPARED_WHOLE = 100_000
+# Of the items, and of the store, beyond which only a sample of texts is compared: it takes more than 20 seconds.
 _COMPARED_BYTES = 64 << 20
-"""Of the items, and of the store, beyond which only a sample of texts is compared: it takes more than 20 seconds."""
 _AT_ONCE = 500
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
@@ -35,8 +35,8 @@ class BeyondRepair(Check):
     """A failure that needs a backup or an empty store; `init --new` moves such a file aside."""
 
 
+# A check's name and function; a :class:`SatchelError` means that it failed.
 Examination = tuple[str, Callable[[Engine], Check]]
-"""A check's name and function; a :class:`SatchelError` means that it failed."""
 
 
 def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
@@ -260,8 +260,8 @@ def _text_problems(transaction: Transaction, *, is_sample: bool) -> list[str]:
     return [f"{len(wrong)} texts are not what the index holds, such as {wrong[0]}"] if wrong else []
 
 
+# Per kind of name: the junction table, its column, and the dimension in ``decision_counts``.
 _JUNCTIONS = {"tags": ("decision_tags", "tag_id", 2), "scopes": ("decision_scopes", "scope_id", 3)}
-"""Per kind of name: the junction table, its column, and the dimension in ``decision_counts``."""
 
 _COUNTED = " UNION ALL ".join(
     (

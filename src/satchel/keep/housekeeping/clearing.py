@@ -30,8 +30,8 @@ from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, first_number
 from satchel.store.upkeep import Shrunk
 
+# Ten years.
 MAX_HOURS = 87_600
-"""Ten years."""
 
 MAX_DAYS = MAX_HOURS // DAY_HOURS
 
@@ -69,8 +69,8 @@ class _Old:
         return [row[0] for row in rows]
 
 
+# The condition for messages neither from nor to a person: only a person clears the others early.
 _OF_AGENTS = f"COALESCE(t.from_agent_id, 0) NOT IN {PERSONS} AND COALESCE(t.to_agent_id, 0) NOT IN {PERSONS}"
-"""The condition for messages neither from nor to a person: only a person clears the others early."""
 
 _CLAIMS = "FROM file_claims WHERE project_id = :project AND expires_at <= :now"
 

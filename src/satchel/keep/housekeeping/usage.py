@@ -20,8 +20,8 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project
 from satchel.store.transaction import Transaction, first_number
 
+# How many days the activity of agents is counted for, today included.
 DAYS = 7
-"""How many days the activity of agents is counted for, today included."""
 
 _MOST_NAMES = 500
 
@@ -70,13 +70,13 @@ _RULES_WITH_TAG = (
 )
 _RULES_WITH = "SELECT count(*) FROM constraints c WHERE c.{} = n.id AND c.active = 1"
 
+# Each kind of names: its table, its dimension in the counts of decisions, and SQL for the number of rules.
 _KINDS = (
     ("tag", "tags", 2, _RULES_WITH_TAG),
     ("scope", "scopes", 3, "SELECT 0"),
     ("layer", "layers", 1, _RULES_WITH.format("layer_id")),
     ("category", "categories", None, _RULES_WITH.format("category_id")),
 )
-"""Each kind of names: its table, its dimension in the counts of decisions, and SQL for the number of rules."""
 
 _WRITES = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.PACKAGE, Kind.STRATEGY)
 
@@ -134,14 +134,14 @@ def count_activity(transaction: Transaction, project: Project, now: int) -> Acti
 
 _BRIEFED = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)
 _MOST_SHOWN = 10
+# Minimum number of deliveries, and of days since the first one, before an item counts as unconfirmed.
 OFTEN, FIRST_DAYS = 3, 7
-"""Minimum number of deliveries, and of days since the first one, before an item counts as unconfirmed."""
 
+# Maximum number of deliveries examined, newest windows first.
 _MAX_DELIVERIES = 200_000
-"""Maximum number of deliveries examined, newest windows first."""
 
+# The numbers of a kind and an item.
 Item = tuple[int, int]
-"""The numbers of a kind and an item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 
+# The types of messages, stored by their position, from 1.
 MESSAGE_TYPES = ("decision", "warning", "request", "info")
-"""The types of messages, stored by their position, from 1."""
 
 
 @dataclass(frozen=True, slots=True)

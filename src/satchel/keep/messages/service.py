@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from satchel.keep.messages.queries import MessageFilters
 
 
+# The name for everyone; a message without ``to`` that is no reply goes to everyone too.
 EVERYONE = "all"
-"""The name for everyone; a message without ``to`` that is no reply goes to everyone too."""
 
 MAX_MARKED = 500
 _MAX_ANSWER_MINUTES = 7 * 24 * 60
@@ -40,11 +40,11 @@ _SILENT_MS = 30 * 60_000
 _ACTIVE_MS = 5 * 60_000
 
 
+# Returns whether the next answer brings the named agent news, which ends its wait.
 HasNews = Callable[[Transaction, Workplace, int, str], bool]
-"""Returns whether the next answer brings the named agent news, which ends its wait."""
 
+# Returns for an agent that waits in vain, in words, when the others were last heard of.
 LastHeard = Callable[[Workplace, str], Sequence[str]]
-"""Returns for an agent that waits in vain, in words, when the others were last heard of."""
 
 
 class Messages(Service):
@@ -369,7 +369,9 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     if is_idle:
         return (f"{name} has been at its prompt for {span_in_words(now - seen_at)}, and gets it with the next one",)
     silence = now - seen_at
-    state = "is active, " if silence < _ACTIVE_MS else "has been silent, " if silence >= _SILENT_MS else "was "
+    if silence < _ACTIVE_MS:
+        return (f"{name} is active",)
+    state = "has been silent, " if silence >= _SILENT_MS else "was "
     return (f"{name} {state}last heard of {ago} ago",)
 
 

@@ -15,18 +15,17 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.keep.messages.updates import Unread
 
+# The number of a name that no agent has.
 NOBODY = -1
-"""The number of a name that no agent has."""
 
 _CRITICAL = PRIORITIES.index("critical") + 1
 
+# The parts of an inbox: to the reader alone, to all, and to all persons if the reader is one. Each has its own index.
 ARMS = (
     "m.project_id = :project AND m.to_agent_id = :me",
     "m.project_id = :project AND m.to_agent_id IS NULL AND m.from_agent_id IS DISTINCT FROM :me",
     f"m.project_id = :project AND m.to_agent_id = {ALL_PERSONS} AND m.from_agent_id IS DISTINCT FROM :me",
 )
-"""The parts of an inbox: to the reader alone, to all, and to all persons if the reader is one.
-Each has its own index."""
 
 _READ = "SELECT 1 FROM message_reads r WHERE r.agent_id = :me AND r.message_id = m.id"
 UNREAD = f"NOT EXISTS ({_READ})"

@@ -12,8 +12,8 @@ from satchel.base.records import dataclass
 from satchel.keep.texts import storable
 from satchel.redaction.filenames import is_secret_path
 
+# Maximum size of a package that can be read.
 MAX_BYTES = 64 * 1024 * 1024
-"""Maximum size of a package that can be read."""
 
 
 _NO_FOLDER = "starts from no folder: the project has none here"

@@ -7,25 +7,25 @@ from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of, priority_number
 from satchel.find.kind import Kind
 
+# The package types, stored by their position, from 1.
 TYPES = ("research", "failures", "decisions", "handoff", "investigation")
-"""The package types, stored by their position, from 1."""
 
+# The statuses of a package, stored by their position, from 1.
 STATUSES = ("live", "superseded")
-"""The statuses of a package, stored by their position, from 1."""
 
 DEFAULT_TYPE = "research"
 DEFAULT_PRIORITY = "medium"
 
 MAX_SUMMARY_CHARS = 200
 
+# Events that raise a package's priority, and to what at least.
 RISES = {"error": "critical", "blocker": "critical", "finding": "high"}
-"""Events that raise a package's priority, and to what at least."""
 
+# Events that lower it.
 FALLS = {"resolved": "low", "stale": "low"}
-"""Events that lower it."""
 
+# Events that change a package's priority.
 EVENTS = (*RISES, *FALLS)
-"""Events that change a package's priority."""
 
 
 def priority_after(event: str, before: int) -> int:

@@ -231,8 +231,8 @@ def consumptions(
     return {number: tuple(every[:_MOST_CONSUMED]) for number, every in by_package.items()}
 
 
+# Maximum number of packages read by one call.
 MAX_READ = 100
-"""Maximum number of packages read by one call."""
 
 
 class Packages(Service):

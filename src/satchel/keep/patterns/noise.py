@@ -90,7 +90,7 @@ VARIANTS = (
     (
         " line",
         r"(?:^| )(?:(?:(?:at|in) (?:file )?['\"]?[^\s'\"]{1,300}['\"]?|(?:file |source: )?" + _FILE + r")"
-        r",?(?: on)? line:? \d+|(?:at|on) line \d+ of \S{1,300}?)(?:,? (?:col(?:umn)?|pos):? \d+)?[.:]?(?= |$)",
+        r",?(?: on)? line:? (?:\d+|N\b)|(?:at|on) line \d+ of \S{1,300}?)(?:,? (?:col(?:umn)?|pos):? \d+)?[.:]?(?= |$)",
         "",
     ),
     ("", r" (?:at|in) " + _FILE + r":\d+$|^\(\S{1,300}\.\w{1,8}\)\s|^\[[Ll]ine \d+, [Cc]ol(?:umn)? \d+\] ", ""),

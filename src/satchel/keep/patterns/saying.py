@@ -191,7 +191,7 @@ def _from_weak(lines: list[str]) -> list[str]:
     for number, line in enumerate(lines):
         if _weak().match(line):
             named = r"[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)"
-            lines[number] = re.sub(rf"^(\s*)(?:[×✖✘x] {{1,4}}|{named})", r"\1", line)
+            lines[number] = re.sub(rf"^(\s*)(?:(?:[×✖✘]|(?<=\s)x|x(?= +[A-Z])) {{1,4}}|{named})", r"\1", line)
             # a line starting in lower case continues the previous one
             goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*(?:\w{1,20}:|x) ", line)
             return _without_next(lines[number - 1 if number and goes_on else number :])
@@ -245,7 +245,7 @@ _denied = lazy_regex(
 _weak = lazy_regex(
     r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Can't|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
-    r"|\s{0,8}[×✖✘x] {1,4}[^\s\d]"
+    r"|\s{0,8}(?:[×✖✘]|(?<=\s)x|x(?= +[A-Z])) {1,4}[^\s\d]"
     r"|No [\w ]{1,40} (?:found|available|configured|specified|provided)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "

@@ -19,21 +19,21 @@ from satchel.store.transaction import Transaction, first_number, set_of
 
 _WAIT_MS = 250
 
+# How recently a session must have been seen to receive messages to its client.
 _AT_WORK_MS = 8 * 3_600_000
-"""How recently a session must have been seen to receive messages to its client."""
 
 _MAX_SUFFIX_CHARS = 6
 
+# The number used for an agent that does not exist.
 UNKNOWN = -1
-"""The number used for an agent that does not exist."""
 
 _ASK = f"Ask a person for it with satchel's send_message to={HUMAN}"
 
+# What :func:`persons_gate` records where a person confirms what an agent has stored of their words.
 CONFIRMED = "confirmed"
-"""What :func:`persons_gate` records where a person confirms what an agent has stored of their words."""
 
+# The calling agent's name in filters.
 ME = "me"
-"""The calling agent's name in filters."""
 
 
 def acting(

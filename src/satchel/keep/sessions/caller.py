@@ -24,13 +24,13 @@ from satchel.store.transaction import Transaction
 if TYPE_CHECKING:
     from satchel.keep.projects import Workplace
 
+# The kinds of callers: a client's MCP server, a command, a program using the library, a client's hook, or HTTP.
 SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
-"""The kinds of callers: a client's MCP server, a command, a program using the library, a client's hook, or HTTP."""
 
 _VERSION_CHARS = 100
 
+# Minimum time between two records that a session is at work.
 SEEN_MS = 60_000
-"""Minimum time between two records that a session is at work."""
 
 
 class Caller:

@@ -11,11 +11,11 @@ from satchel.base.records import NamedTuple
 if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
+# The environment variable with a session's uid in hexadecimal.
 VARIABLE = "SATCHEL_SESSION"
-"""The environment variable with a session's uid in hexadecimal."""
 
+# Stored as the client of session ids from HTTP requests; an impossible client name.
 OF_TOKENS = "@token"
-"""Stored as the client of session ids from HTTP requests; an impossible client name."""
 
 
 class Client(NamedTuple):
@@ -49,11 +49,11 @@ CLIENTS = (
     Client("vscode", ("visual studio code", "visual-studio-code", "vscode"), has_many=True, is_editor=True),
 )
 
+# Variables of the terminals of editors, with the starts of their values; agents of editors run commands there too.
 _EDITORS = (("TERM_PROGRAM", ("vscode", "cursor", "windsurf", "zed")), ("TERMINAL_EMULATOR", ("jetbrains",)))
-"""Variables of the terminals of editors, with the starts of their values; agents of editors run commands there too."""
 
+# Parts of the names of subagents that only look around.
 _READ_ONLY = ("explor", "statusline", "guide")
-"""Parts of the names of subagents that only look around."""
 
 _MAX_ID_CHARS = 200
 _MAX_NAME_CHARS = 20

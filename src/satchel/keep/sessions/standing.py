@@ -12,8 +12,8 @@ from satchel.keep.sessions.clients import VARIABLE, editor_named
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
 
+# The environment variable by which a script that a person runs acts as that person.
 PERSON_VARIABLE = "SATCHEL_PERSON"
-"""The environment variable by which a script that a person runs acts as that person."""
 
 
 class Standing(NamedTuple):

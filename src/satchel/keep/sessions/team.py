@@ -22,11 +22,11 @@ from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
 
+# How long a session that has ended is listed by default.
 RECENT_MS = 8 * 3_600_000
-"""How long a session that has ended is listed by default."""
 
+# Maximum number of sessions listed.
 MOST = 50
-"""Maximum number of sessions listed."""
 
 MAIN_WORKTREE = "the main worktree"
 
@@ -80,8 +80,8 @@ class AgentState:
     reason: str | None = None
 
 
+# Returns the states of sessions by number, given the project, the sessions, the caller's session, and the time.
 FindStates = Callable[[Transaction, int, "Sequence[SessionRow]", int | None, int], Mapping[int, AgentState]]
-"""Returns the states of sessions by number, given the project, the sessions, the caller's session, and the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class TeamSession:
     Attributes:
         agents: the agents that worked in it, its own first; empty if none has a name yet.
         worktree: its linked worktree; None is the main one.
-        doing: what it was about to do when it was last briefed.
+        doing: what it was about to do when it was last briefed; None once a change was recorded since.
         claims: the newest of its ``claims_total`` live claims.
         seen_at: when it was last active, in milliseconds UTC, accurate to a minute.
         gone: whether it is over: ended, or without a process.
@@ -291,10 +291,11 @@ class _Details(NamedTuple):
     claims: tuple[TeamClaim, ...]
     claims_total: int
 
-    def current_work(self, pad: LastScratchpad | None) -> str | None:
-        # None if a later scratchpad says that it is done
-        is_over = pad is not None and pad.done and pad.created_at >= (self.doing_at or 0)
-        return None if is_over else self.doing
+    def current_work(self, last: _LastSteps) -> str | None:
+        # None if a later scratchpad says that it is done, or a change was recorded since
+        pad, begun = last.scratchpad, self.doing_at or 0
+        is_done = pad is not None and pad.done and pad.created_at >= begun
+        return None if is_done or (last.change is not None and last.change.created_at >= begun) else self.doing
 
 
 def _member(
@@ -312,7 +313,7 @@ def _member(
         commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
         run_id=more.run,
         task_id=session.state.task_id,
-        doing=more.current_work(last.scratchpad),
+        doing=more.current_work(last),
         claims=more.claims,
         claims_total=more.claims_total,
         scratchpad=last.scratchpad,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
 
 
+# How long after it was last seen a session is deleted.
 KEPT_DAYS = 90
-"""How long after it was last seen a session is deleted."""
 
 # without seen_at: an outdated value only causes one more update
 _CACHED = frozenset(STATE.replace('"', "").split(", ")) - {"seen_at"}
@@ -35,11 +35,11 @@ _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4
 
+# A shorter time at the prompt would not be seen on a timeline.
 _LEAST_IDLE_MS = 15_000
-"""A shorter time at the prompt would not be seen on a timeline."""
 
+# How long the rules that a session's person stated are kept.
 HEARD_MS = 3_600_000
-"""How long the rules that a session's person stated are kept."""
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:

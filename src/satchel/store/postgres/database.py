@@ -226,8 +226,8 @@ def _is_alive(connection: StoreConnection) -> bool:
 
 
 _NOTHING = "Nothing was written"
+# tables that are there as long as the store is
 _OF_EVERY_STORE = re.compile(r"\b(projects|store)\b")
-"""Tables that are there as long as the store is."""
 
 
 def explain(error: psycopg.Error, location: str) -> SatchelError | None:

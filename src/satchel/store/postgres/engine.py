@@ -33,17 +33,14 @@ from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
 
+# most writes in one commit
 MOST_TOGETHER = 32
-"""Most writes in one commit."""
-
+# age after which a shared transaction takes no more writes
 LONGEST_SECONDS = 0.020
-"""Age after which a shared transaction takes no more writes."""
-
+# how many marks of the last transactions are stored, the newest first
 _MARK_BYTES, _MARKS = 8, 16
-"""How many marks of the last transactions are stored, the newest first."""
-
+# how long to ask for the outcome of a commit whose answer was lost: the server may be restarting
 _LOST_SECONDS = 30.0
-"""How long to ask for the outcome of a commit whose answer was lost: the server may be restarting."""
 
 _READ: Statement = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 # a snapshot taken before the wait misses the claims of others in the meantime: REPEATABLE READ gave 161 claims for
@@ -187,11 +184,10 @@ class PostgresEngine:
 
     def _make_ready(self, *, writes: bool) -> bool:
         # a missing store is looked for again
-        database = self.database
-        with database.lock:
-            if not database.is_ready:
-                database.is_ready = schema.make_ready(self, database, writes=writes)
-            return database.is_ready
+        with self.database.lock:
+            if not self.database.is_ready:
+                self.database.is_ready = schema.make_ready(self, self.database, writes=writes)
+            return self.database.is_ready
 
 
 class _RolledBack(Exception):

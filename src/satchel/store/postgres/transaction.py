@@ -118,13 +118,12 @@ class PostgresTransaction:
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
-        numbered = {**row}
         if table in self.sequences:
             if not self._has_numbers(table):
                 self.expect(**{table: 1})
-            numbered = {"id": self._numbers[table].all().pop(0)[0], **row}
-        self.run(insertion(table, tuple(numbered)), numbered)
-        return int(numbered.get("id", 0))
+            row = {"id": self._numbers[table].all().pop(0)[0], **row}
+        self.run(insertion(table, tuple(row)), row)
+        return int(row.get("id", 0))
 
     def expect(self, **rows: int) -> None:
         """Request, together with the next statement, the numbers for new rows of tables."""
@@ -240,8 +239,8 @@ class PostgresTransaction:
         check_time(self)
 
 
+# SQL with `:name` parameters, and their values
 Statement = tuple[str, Parameters | None]
-"""SQL with ``:name`` parameters, and their values."""
 
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
 _LOOK_SECONDS = 0.02
@@ -388,12 +387,10 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
+# numbers are returned as SQLite returns them: whole ones as integers, booleans as 0 or 1. An int is always sent as a
+# bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared once for each
+# combination
 ADAPTERS: Final = AdaptersMap(psycopg.adapters)
-"""The conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
-
-An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared
-once for each combination.
-"""
 ADAPTERS.register_loader("numeric", _Whole)
 ADAPTERS.register_loader("bool", _Truth)
 ADAPTERS.register_dumper(bool, Int8BinaryDumper)

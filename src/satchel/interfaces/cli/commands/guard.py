@@ -25,15 +25,15 @@ from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
 from satchel.interfaces.setup.shown import diff_text
 
+# Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on.
 LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
-"""Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on."""
 
 _MADE = "#!/bin/sh\n# Written by `satchel guard install`; `satchel guard remove` deletes this file.\n"
 _LINES_OF_0_2 = "#!/bin/sh\n# >>> satchel guard >>>"
 _MADE_BY_0_2 = "# <<< satchel guard <<<\n# This hook was made by `satchel guard install`.\n"
 _SECONDS = 10.0
+# The scope of what :func:`ask_git` sets itself.
 _FROM_US = "command"
-"""The scope of what :func:`ask_git` sets itself."""
 
 
 @dataclass(frozen=True, slots=True)

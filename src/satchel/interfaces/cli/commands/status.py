@@ -22,8 +22,8 @@ _PIPED_COLUMNS, _PIPED_LINES = 200, 60  # where there is no terminal
 
 _PAUSE_SECONDS = 2.0
 
+# When ``--watch`` reads again although nothing was written: times have passed, and processes may be gone.
 _REDRAW_SECONDS = 30.0
-"""When ``--watch`` reads again although nothing was written: times have passed, and processes may be gone."""
 
 _STYLES: dict[str, dict[str, Any]] = {
     "heading": {"bold": True},

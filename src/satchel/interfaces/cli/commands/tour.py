@@ -96,8 +96,8 @@ class ToolClient:
         raise SatchelError(f"the tour's server ended before it answered {method}")
 
 
+# What a hook may take here, where nobody waits for it and the machine may be busy.
 _MILLISECONDS = "20000"
-"""What a hook may take here, where nobody waits for it and the machine may be busy."""
 
 _OF_CLIENTS = frozenset(
     ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_ENV_FILE", *(one.id_variable for one in CLIENTS)]

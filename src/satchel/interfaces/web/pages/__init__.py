@@ -18,6 +18,7 @@ from satchel.interfaces.web.request import ACTIONS, PAGES
 
 __all__ = ["ACTIONS", "MOVED", "PAGES", "PLACES"]
 
+# The navigation of a project: path, name, and the key that opens it after ``g``.
 PLACES = (
     ("/", "Overview", "o"),
     ("/activity", "Activity", "a"),
@@ -25,8 +26,8 @@ PLACES = (
     ("/agents", "Agents", "s"),
     ("/health", "Health", "h"),
 )
-"""The navigation of a project: path, name, and the key that opens it after ``g``."""
 
+# The addresses of former pages, with those that replace them.
 MOVED: Mapping[str, str] = {
     "/search": "/memory",
     "/decisions": "/memory?kind=decision",
@@ -46,4 +47,3 @@ MOVED: Mapping[str, str] = {
     "/conversations/{number}": "/health",
     "/sections/{name}": "/",
 }
-"""The addresses of former pages, with those that replace them."""

@@ -36,14 +36,15 @@ _EMPTY: tuple[object, ...] = (None, "", [], {})
 _HEADINGS = ("key", "error_type", "topic")
 _SOLUTION = "solution"
 _MOST_RELATED = 5
+# The latest states of an item elsewhere that are shown.
 _STATES = 5
-"""The latest states of an item elsewhere that are shown."""
 
 _COPIES = (
     "Deleted, but backups, the shared text or the write-ahead log may contain copies; "
     "satchel backup --list prints the backups"
 )
 
+# The labels of fields that are not their names.
 _LABELS = {
     "superseded_by": "replaced by",
     "reply_to": "answers",
@@ -58,15 +59,14 @@ _LABELS = {
     "occurrences": "times met",
     "for_person": "only for",
 }
-"""The labels of fields that are not their names."""
 
+# Fields without meaning to a person, or shown apart, as by a chip; the JSON has them.
 _HIDDEN = frozenset(
     "id uid seq hash score notes ttl_days kind solutions rationale active unconfirmed confirmed".split()
 )
-"""Fields without meaning to a person, or shown apart, as by a chip; the JSON has them."""
 
+# The words for false and true, where not no and yes.
 _BOOLEANS = {"passed": ("FAILED", "PASSED")}
-"""The words for false and true, where not no and yes."""
 
 _REFS = frozenset({"superseded_by", "reply_to", "thread", "pattern", "answered_by"})
 
