@@ -129,6 +129,22 @@ def test_without_a_terminal_nobody_withdraws_a_message_of_a_person(
     assert "which port?" in cli("message", "list", "--agent", "ben")[1]
 
 
+@pytest.mark.parametrize("change", ["pin", "confirm", "retract"])
+def test_without_a_terminal_nobody_takes_back_what_a_person_did_with_an_agents_note(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+    cli("write", "discovery", "the gateway signs", "--agent", "ben")
+    assert cli(change, "e1")[0] == 0
+    monkeypatch.setattr("satchel.base.processes.has_terminal", lambda: False)
+    monkeypatch.delenv("TERM_PROGRAM", raising=False)
+    monkeypatch.setenv("SATCHEL_PERSON", "")
+    status, _, err = cli("undo", "e1", "--agent", "human:ann")
+    assert (status, "only a person can take back what a person did with e1" in err) == (1, True)
+    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+    assert cli("undo", "e1")[0] == 0
+
+
 def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
     cli("write", "discovery", "the gateway signs")
     git(folder, "init", "--quiet")

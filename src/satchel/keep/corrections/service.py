@@ -211,6 +211,10 @@ class Corrections(Service):
     def _undo_correction(self, last: Correction, by: Corrector) -> Undone:
         record = _load(by, last.kind, last.item)
         status = None
+        if is_persons(last.agent):
+            self._require_person(by, record.ref)
+        elif last.action != CONFIRMED:
+            _check_may_end(by, record)
         if last.action == CONFIRMED:
             is_stated = getattr(record, "stated_by", None) is not None
             if last.agent is not None and (is_stated or _was_accepted(by, last)):
@@ -218,7 +222,6 @@ class Corrections(Service):
                 constraints.confirm(by.transaction, by.project_id, last.item, unconfirmed=is_unconfirmed)
                 status = (UNCONFIRMED if is_stated else "proposed") if is_unconfirmed else None
         else:
-            _check_may_end(by, record)
             _revive(last, by)
         seq = by.transaction.next_seq(by.project_id)
         update_row(by.transaction, "corrections", last.id, undone_at=by.now, seq=seq)
@@ -228,6 +231,7 @@ class Corrections(Service):
     def _undo_write(self, change: Change, by: Corrector) -> Undone:
         transaction, project_id, ref = by.transaction, by.project_id, change.kind.ref(change.item)
         if change.action == undoing.PINNED:
+            self._require_person(by, ref)
             pins.forget(transaction, project_id, change.kind, change.item)
             undoing.log_undo(by, (change.kind, change.item), change.made_at)
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
@@ -248,6 +252,10 @@ class Corrections(Service):
         undoing.log_undo(by, (change.kind, change.item), change.made_at)
         record = _load(by, change.kind, change.item)
         return Undone(ref, kind_name(change.kind), undoing.SET, None, _short(record))
+
+    def _require_person(self, by: Corrector, ref: str) -> None:
+        actors.require_person(self._workplace, f"take back what a person did with {ref}", agent=by.name)
+        actors.record_passage(by.transaction, self._workplace, by.project_id, f"took back a change of {ref}", by.now)
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
         from satchel.keep.documents.states import reopen
