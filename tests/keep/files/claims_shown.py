@@ -6,7 +6,7 @@ from typing import Any
 
 from satchel import Claim, FileChange, Satchel
 from satchel.base.paging import KeptPage
-from satchel.keep import projects
+from satchel.keep import expiry, projects
 from satchel.keep.files import claims
 from satchel.keep.files.places import check_place
 from satchel.keep.sessions.actors import acting
@@ -30,6 +30,7 @@ def claim_automatically(satchel: Satchel, *paths: str, minutes: int = 5, agent: 
     work = satchel.workplace
     with projects.writing(work) as (transaction, project, now):
         by = claims.Claimant(transaction, project.id, acting(transaction, work, project.id, agent, now), now)
+        expiry.end_expired(transaction, project.id, now)
         wanted = {check_place(work, path, "path"): None for path in paths}
         overlaps = claims.find_overlaps(by, list(wanted))
         return claims.grant(by, wanted, overlaps, claims.Terms(minutes, automatic=True)).claims
