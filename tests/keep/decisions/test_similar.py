@@ -145,7 +145,7 @@ def test_a_longer_value_that_holds_most_of_another_is_pointed_to_it(decisions: D
 
 def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisions: Decisions) -> None:
     decisions.set("unnamed_field", "kept", status="draft", agent="ann")
-    with pytest.raises(Conflict, match="ann drafted d1 'unnamed_field', whose key says the same") as error:
+    with pytest.raises(Conflict, match="ann has drafted d1 'unnamed_field', whose key says the same") as error:
         decisions.set("Unnamed-Fields", "dropped", status="draft", agent="ben")
     assert error.value.problem.endswith("nothing was stored: 'kept'")
     assert (error.value.remedy or "").startswith("Set 'unnamed_field' active if you agree")
@@ -159,7 +159,7 @@ def test_a_draft_with_a_value_like_that_of_anothers_draft_of_the_last_hour_is_re
     decisions: Decisions,
 ) -> None:
     decisions.set("cache", TEXT, status="draft", agent="ann")
-    with pytest.raises(Conflict, match="ann drafted d1 'cache', whose value is 100 % like yours") as error:
+    with pytest.raises(Conflict, match="ann has drafted d1 'cache', whose value is 100 % like yours") as error:
         decisions.set("queue", TEXT, status="draft", agent="ben")
     assert TEXT in error.value.problem
     assert len(decisions.find()) == 1
@@ -170,7 +170,7 @@ def test_a_draft_with_a_value_like_that_of_anothers_draft_of_the_last_hour_is_re
 
 def test_of_two_drafts_within_an_hour_one_key_may_not_hold_the_other(decisions: Decisions, clock: ManualClock) -> None:
     decisions.set("timed_new_argument", "keyword-only", status="draft", agent="ann")
-    with pytest.raises(Conflict, match="ann drafted d1 'timed_new_argument'"):
+    with pytest.raises(Conflict, match="ann has drafted d1 'timed_new_argument'"):
         decisions.set("new_argument", "positional", status="draft", agent="ben")
     assert decisions.set("argument", "positional", status="draft", agent="ben").ref == "d2"  # one word says too little
     clock.advance(3_600_001)

@@ -131,7 +131,7 @@ _REST: _Lines = (
         {"send_message", "get_messages"},
         "Ask: satchel's send_message; get_messages wait_seconds=45 waits. unread=true before you stop.",
     ),
-    ({"set_decision"}, "Agree: set_decision status=draft; another agent sets key and status=active."),
+    ({"set_decision"}, "Agree: set_decision status=draft; others revise it or set status=active."),
     (
         {"write_context", "release_files", "get_items"},
         "Review: get_items file:PATH; write_context review_issue and review_verdict tell the author. 'fixes e5' on "

@@ -82,8 +82,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         about="Set what the project decided: key=session_ttl value=300. To agree first, add status=draft; another "
-        "agent who agrees sets the same key with status=active and no value (also if the key holds: its draft is "
-        "KEY_draft). Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
+        "agent accepts it by the same key with status=active and no value, or revises it with status=draft for you to "
+        "accept. A key in force keeps its value meanwhile. Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),

@@ -132,10 +132,10 @@ def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequenc
                 f"whose key says the same as {key!r}" if says_same else f"whose {one.by} is {one.likeness} % like yours"
             )
             raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}, {how}; nothing was stored: "
-                f"{shortened(str(other.value), _WHOLE_CHARS)!r}",
-                f"Set {one.key!r} active if you agree, or set it with your value as status=draft; for another subject "
-                "use other words",
+                f"nothing was stored: {other.agent or 'somebody unnamed'} has drafted {one.ref} {one.key!r}, {how}. "
+                f"It says: {shortened(str(other.value), _WHOLE_CHARS)!r}",
+                f"If you agree, set {one.key!r} with status=active; to change it, set it with your value and "
+                "status=draft. If yours answers another question, let its key and value say so",
             )
 
 
