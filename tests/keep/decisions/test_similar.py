@@ -147,8 +147,8 @@ def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisi
     decisions.set("unnamed_field", "kept", status="draft", agent="ann")
     with pytest.raises(Conflict, match="ann has drafted d1 'unnamed_field', whose key says the same") as error:
         decisions.set("Unnamed-Fields", "dropped", status="draft", agent="ben")
-    assert error.value.problem.endswith("nothing was stored: 'kept'")
-    assert (error.value.remedy or "").startswith("Set 'unnamed_field' active if you agree")
+    assert error.value.problem.endswith("It says: 'kept'")
+    assert (error.value.remedy or "").startswith("If you agree, set 'unnamed_field' with status=active")
     with pytest.raises(Conflict, match="whose key says the same"):
         decisions.set("field_unnamed", "dropped", status="draft", agent="ben")
     decisions.set("unnamed_field", status="active", agent="ben")
