@@ -83,8 +83,8 @@ OPERATIONS = (
         toolset="decisions",
         about="Set what the project decided: key=session_ttl value=300. To agree first, add status=draft; another "
         "agent accepts it by the same key with status=active and no value, or revises it with status=draft for you to "
-        "accept. A key in force keeps its value meanwhile. Omitted fields stay, given ones replace, empty ones clear; a "
-        "new value drops the old rationale.",
+        "accept. A key in force keeps its value meanwhile. Omitted fields stay, given ones replace, empty ones clear; "
+        "a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),
