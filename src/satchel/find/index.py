@@ -49,8 +49,9 @@ class Index(Protocol):
 class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
-    # How many matches are enough in a large scope.
+    # How many matches are enough in a large scope, and whether the index then chooses the best.
     scored: int
+    may_read_best: bool
 
     @property
     def population(self) -> int:

@@ -162,6 +162,8 @@ class _IndexTerm:
 class ScopedPostgresIndex:
     """The index of one scope in a PostgreSQL store."""
 
+    may_read_best = True
+
     def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:
         self._transaction = transaction
         self._scope = scope

@@ -56,6 +56,7 @@ class ScopedSqliteIndex:
     """The index of one scope in a SQLite store."""
 
     scored = 0
+    may_read_best = False
 
     def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:
         self._transaction = transaction

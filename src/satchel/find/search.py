@@ -80,6 +80,7 @@ class Ranking:
     is_cut: bool = False
     limits: tuple[str, ...] = ()
     meaning: Mapping[int, float] = field(default_factory=dict)
+    is_of_best: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -152,8 +153,9 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    # a page cut by its reach would repeat items of another
-    index.scored = BEST if reach is None or 0 < reach <= BEST else most + 1
+    # a list by time needs every match, and so does a page beyond the best
+    is_of_best = order is None and (reach is None or 0 < reach <= BEST)
+    index.scored = BEST if is_of_best else most + 1
     result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
     matches, unread = result.read, result.unread
     is_bounded = len(matches) + unread.total() > most
@@ -226,6 +228,23 @@ def rank(
     if sunk:
         totals |= {document: totals[document] * SUNK for document in sunk}
         ordered = _ordered(totals, demoted)
+    if index.may_read_best and order is None and not is_flat and len(matches) > BEST and (reach or 0) > BEST:
+        # the pages before had these, in this order
+        first = rank(
+            transaction,
+            query,
+            scope,
+            small=small,
+            candidates=candidates,
+            population=population,
+            sink=sink,
+            texts=texts,
+            near_best=near_best,
+            reach=BEST,
+            meaning=meaning,
+        )
+        totals = {hit.document: hit.score for hit in first.hits} | totals
+        ordered = list(dict.fromkeys([*(hit.document for hit in first.hits), *ordered]))
     size = max(least_total, len(totals) + len(unscored))
     if unscored and (order is not None or (reach or 0) > len(totals.keys() - demoted.keys())):
         totals |= dict.fromkeys(unscored, 0.0)
@@ -233,7 +252,8 @@ def rank(
     hits = tuple(
         Hit(document, totals[document], document in evidence and document not in scores) for document in ordered
     )
-    return Ranking(hits, size, terms, tuple(idf), scores, evidence, bonus, query.is_cut, tuple(limits), by_meaning)
+    omitted = query.is_cut, tuple(limits)
+    return Ranking(hits, size, terms, tuple(idf), scores, evidence, bonus, *omitted, by_meaning, bool(unread))
 
 
 def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> tuple[Ranking, int]:

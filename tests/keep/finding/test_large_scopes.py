@@ -116,6 +116,30 @@ def test_pages_reach_every_item_that_was_ranked(satchel: Satchel, monkeypatch: p
         assert (page.total, page.notes) == (90, ())
 
 
+def test_pages_repeat_and_lose_nothing_where_the_best_are_read_first(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scopes, "SMALL", 50)
+    monkeypatch.setattr(search, "BEST", 20)
+    # the index knows the length, not how often a word occurs
+    notes = [
+        f"common usual {'usual ' * (number * 7 % 5)}{'filler ' * (number * 5 % 11)}{number}" for number in range(80)
+    ]
+    satchel.entries.write_many([NewEntry("discovery", text) for text in notes])
+    pages = [satchel.finding.search("common usual", limit=10, offset=offset).results for offset in range(0, 80, 10)]
+    refs = [one.ref for page in pages for one in page]
+    assert len(refs) == len(set(refs)) == 80
+
+
+def test_a_list_by_time_has_the_newest_match_however_weak(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "SMALL", 50)
+    monkeypatch.setattr(search, "BEST", 20)
+    texts = [f"common usual {number}" for number in range(60)] + [f"common usual {'a b ' * 9}{at}" for at in range(30)]
+    satchel.entries.write_many([NewEntry("discovery", text) for text in texts])
+    page = satchel.entries.read(query="common usual", order="desc", limit=5)
+    assert [entry.id for entry in page.entries] == [90, 89, 88, 87, 86]
+
+
 @pytest.fixture
 def one_word(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> Satchel:
     """30 live notes that hold one word (e6 to e35), five superseded ones, and only 20 are scored."""
