@@ -168,6 +168,16 @@ def test_a_draft_with_a_value_like_that_of_anothers_draft_of_the_last_hour_is_re
     assert decisions.set("store", TEXT, status="draft", agent="ann").ref == "d3"
 
 
+def test_a_draft_for_the_files_of_another_agents_draft_names_it(decisions: Decisions, clock: ManualClock) -> None:
+    decisions.set("edge_cases", "an empty string stays empty", status="draft", paths=["src/a.py"], agent="ann")
+    decisions.set("ttl", 45, status="draft", paths=["src/b.py"], agent="ann")
+    (note,) = decisions.set("contract", "TypeError", status="draft", paths=["src/a.py"], agent="ben").notes
+    assert note.startswith("ann has drafted d1 'edge_cases' for the same files: if it answers the same question")
+    assert decisions.set("contract2", "ValueError", status="draft", paths=["src/b.py"], agent="ann").notes == ()
+    clock.advance(3_600_001)
+    assert decisions.set("order", "by name", status="draft", paths=["src/a.py"], agent="ben").notes == ()
+
+
 def test_of_two_drafts_within_an_hour_one_key_may_not_hold_the_other(decisions: Decisions, clock: ManualClock) -> None:
     decisions.set("timed_new_argument", "keyword-only", status="draft", agent="ann")
     with pytest.raises(Conflict, match="ann has drafted d1 'timed_new_argument'"):

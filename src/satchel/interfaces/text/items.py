@@ -188,7 +188,8 @@ _CONFIRMED_CHARS = 300
 def retracted_text(retracted: Retracted) -> str:
     """Confirm that an item was retracted, or name who was asked to retract or change it."""
     if retracted.asked is not None and retracted.kind == "decision":
-        line = f"{retracted.ref} holds: {value_text(retracted.asked_of)} was asked to change it, in {retracted.asked}"
+        line = f"{retracted.ref} is in force and stays: {value_text(retracted.asked_of)} is asked to change it, in "
+        line += retracted.asked
     elif retracted.asked is not None:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
@@ -202,9 +203,10 @@ def retracted_text(retracted: Retracted) -> str:
 
 def confirmed_text(confirmed: Confirmed) -> str:
     by = f"confirmed by {', '.join(map(value_text, confirmed.by))}" if confirmed.by else "nobody confirmed it"
+    is_new = confirmed.correction is not None
     return "\n".join(
         [
-            f"{confirmed.ref}: {by}",
+            f"{confirmed.ref}: {by}" if is_new else f"nothing changed: {confirmed.ref}, {by}",
             f" {quoted(shortened(confirmed.text, _CONFIRMED_CHARS))}",
             *note_lines(confirmed.notes),
         ]

@@ -14,6 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision, NewDecision
 from satchel.keep.names import PERSONS, alike_form, find_agent, is_persons, look_of, shown_name
+from satchel.keep.paths import globs_in
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def accept_ref(ref: str, revision: int | None) -> str:
 
 
 _SAME_HOUR_MS = 3_600_000
+_MOST_OTHERS = 20
 _WHOLE_CHARS = 2_000
 _SHORT_CHARS = 120  # of a longer value the answer shows the words that changed
 
@@ -137,6 +139,25 @@ def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequenc
                 f"If you agree, set {one.key!r} with status=active; to change it, set it with your value and "
                 "status=draft. If yours answers another question, let its key and value say so",
             )
+
+
+def notes_on_others(transaction: Transaction, by: Setter, globs: Sequence[str]) -> tuple[str, ...]:
+    """Return notes on other agents' drafts of the last hour for the same files, which may answer the same question."""
+    rows = transaction.all(
+        f"""
+        SELECT d.id, d.key, d.paths, a.name FROM decisions d JOIN agents a ON a.id = d.agent_id
+        WHERE d.project_id = :project AND d.status = {records.STATUSES.index("draft") + 1} AND d.agent_id <> :agent
+            AND d.updated_at > :since
+        ORDER BY d.id DESC LIMIT {_MOST_OTHERS}
+        """,
+        {"project": by.project_id, "agent": by.actor.number, "since": by.now - _SAME_HOUR_MS},
+    )
+    return tuple(
+        f"{shown_name(name)} has drafted {Kind.DECISION.ref(number)} {key!r} for the same files: if it answers the same "
+        "question, accept or revise it and retract yours (review_item)"
+        for number, key, theirs, name in rows
+        if not {*globs}.isdisjoint(globs_in(theirs))
+    )
 
 
 def _holds(one: Sequence[str], other: Sequence[str]) -> bool:

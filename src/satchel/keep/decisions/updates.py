@@ -272,7 +272,9 @@ def _create(transaction: Transaction, by: Setter, new: NewDecision, similar: Seq
     alike = () if similar is None else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
     if wanted.status == "draft" and not is_persons(by.actor.name):
         proposals.refuse_second(transaction, by, new.key, alike)
-    notes = new.notes
+        notes = (*new.notes, *proposals.notes_on_others(transaction, by, wanted.paths))
+    else:
+        notes = new.notes
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
@@ -318,10 +320,11 @@ def _check_revision(new: NewDecision, before: Decision | None, now: int) -> None
         return
     if before is None:
         raise Conflict(f"{new.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
-    who = before.agent or "somebody unnamed"
+    who, value = before.agent or "somebody unnamed", _quoted(before.value)
+    made = {"draft": f"drafted {value}", "deprecated": "ended it"}.get(before.status, f"set it to {value}")
     raise Conflict(
-        f"{new.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.value)} "
-        f"{'as a draft ' * (before.status == 'draft')}at {moment_text(before.updated_at, year_of(now))} UTC",
+        f"{new.key} has revision {actual}, not {expected}: {who} {made} "
+        f"at {moment_text(before.updated_at, year_of(now))} UTC",
         f"Read it again, then set it with expected_revision={actual} if your change still applies",
     )
 
