@@ -153,8 +153,8 @@ def notes_on_others(transaction: Transaction, by: Setter, globs: Sequence[str]) 
         {"project": by.project_id, "agent": by.actor.number, "since": by.now - _SAME_HOUR_MS},
     )
     return tuple(
-        f"{shown_name(name)} has drafted {Kind.DECISION.ref(number)} {key!r} for the same files: if it answers the same "
-        "question, accept or revise it and retract yours (review_item)"
+        f"{shown_name(name)} has drafted {Kind.DECISION.ref(number)} {key!r} for the same files: if it answers the "
+        "same question, accept or revise it and retract yours (review_item)"
         for number, key, theirs, name in rows
         if not {*globs}.isdisjoint(globs_in(theirs))
     )
