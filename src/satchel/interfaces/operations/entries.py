@@ -26,7 +26,7 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text; for these types an object, of whose fields description and passed are required:\n"
+        about="Text; for these types an object, of which a bug or issue needs the description, a verdict passed:\n"
         'scratchpad {"done": false, "attempted": ["longer timeout"], "next_step": "mock the clock", "blockers": [], '
         '"test_status": "2 failed", "iteration": 2}\n'
         'bug {"description": "hangs on 0", "severity": "low"}: or medium, high, critical\n'
