@@ -22,12 +22,40 @@ RUSTC = (
 PUSH = (
     "To {host}:acme/shop.git\n ! [rejected]        {branch} -> {branch} ({reason})\nerror: failed to push some refs\n"
 )
+CARGO = (
+    "error: failed to load manifest for workspace member `{folder}/core`\nreferenced by workspace at "
+    "`{folder}/Cargo.toml`\n\nCaused by:\n  failed to parse manifest at `{folder}/core/Cargo.toml`\n\nCaused by:\n"
+    "  {cause}\n"
+)
+FEATURE = (
+    "error: failed to select a version for `tokio`.\n    ... required by package `{app} v0.1.0 (/a/{app})`\n"
+    "versions that meet the requirements `^1` are: 1.38.0\n\nthe package `{app}` depends on `tokio`, with features: "
+    "`{feature}` but `tokio` does not have these features.\n\n\n"
+    "failed to select a version for `tokio` which could resolve this conflict\n"
+)
+PLUGIN = (
+    "FAILURE: Build failed with an exception.\n\n* What went wrong:\nPlugin [id: '{plugin}', version: '1.2.0'] was not "
+    "found in any of the following sources:\n\n- Gradle Core Plugins (it is not there)\n{more}\n* Try:\n> Run it\n"
+)
+RESOLVE = (
+    "* What went wrong:\nExecution failed for task ':a'.\n> Could not resolve all {what} for configuration ':{what}'.\n"
+    "   > Could not find com.acme:billing:2.4.1.\n     Required by:\n         project :{what}\n"
+)
 PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()` on a `None` value\n"
 
 
 @in_one_test(
     ("one", "other"),
     [
+        (CARGO.format(folder="/a", cause="no targets"), CARGO.format(folder="/ci/mall", cause="no targets")),
+        (FEATURE.format(app="shop", feature="fulll"), FEATURE.format(app="mall", feature="fulll")),
+        (PLUGIN.format(plugin="a.b", more=""), PLUGIN.format(plugin="a.b", more="- Included Builds (none)\n")),
+        (RESOLVE.format(what="files"), RESOLVE.format(what="artifacts")),
+        ("C:\\a\\m.cpp(10): error C2065: 'total': undeclared", "D:\\y.cpp(3,5): error C2065: 'total': undeclared"),
+        (
+            'fatal: checksum of ref moby::k2dlm2: "/a.json": not found',
+            'fatal: checksum of ref 7f4c-11: "/a.json": not found',
+        ),
         ("ImportError: No module named cv2", "ModuleNotFoundError: No module named 'cv2'"),
         ("error: Visual C++ 14.0 or greater is required", "error: Visual C++ 14.0 is required. Get it."),
         ("Error: a.dot: syntax error in line 2 near '->'", "Error: b.dot: syntax error in line 7 near '->'"),
@@ -236,6 +264,9 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
             PUSH.format(host="github.com", branch="main", reason="fetch first"),
             PUSH.format(host="github.com", branch="main", reason="already exists"),
         ),
+        (CARGO.format(folder="/a", cause="no targets"), CARGO.format(folder="/a", cause="a feature is required")),
+        (FEATURE.format(app="shop", feature="fulll"), FEATURE.format(app="shop", feature="rtt")),
+        (PLUGIN.format(plugin="a.b", more=""), PLUGIN.format(plugin="a.c", more="")),
         (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
         ("--- FAIL: TestTotal\n    cart_test.go:3: got 6\n", "--- FAIL: TestDiscount\n    cart_test.go:3: got 6\n"),
         (

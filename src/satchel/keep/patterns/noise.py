@@ -24,16 +24,51 @@ _FORMS = (
     # Kubernetes
     ("from server", r"^Error from server (\(\w+\)): (?:error when \w+ \"[^\"\n]{1,300}\": )?", r"error: \1 "),
     # a driver's error inside SQLAlchemy's
-    ("sqlalchemy.exc.", rf"^(?:E +)?sqlalchemy\.exc\.\w+: \(({_NAME})\) ", r"\1: "),
-    ("[SQL: ", r"^\[SQL: (?s:.){0,2000}?(?=^\(Background|^\[parameters|^$|\Z)|^\[parameters: .*$", ""),
+    (
+        "sqlalchemy.exc.",
+        rf"^ *(?:E +)?sqlalchemy\.exc\.\w+: \((?:{_NAME}\) <class '({_NAME})'>: |({_NAME})\) )",
+        r"\1\2: ",
+    ),
+    ("[SQL: ", r"^ *\[SQL: (?s:.){0,2000}?(?=^ *\(Background|^ *\[parameters|^$|\Z)|^ *\[parameters: .*$", ""),
     # releases of Python
     ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
     # rustc: the types are in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
     # a compiler's project and advice
-    ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
+    ("proj]", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
+    ("did you mean", r"; did you mean ['‘`][^'’`\n]{1,100}['’`]\?", ""),
     ("location:", r"^ *location: .*$", ""),
+    ("No module named", r"^\S{0,200}python[\d.]*(?:\.exe)?: (?=No module named)", "ModuleNotFoundError: "),
+    # cargo: the paragraph below names the cause
+    (
+        "failed to select",
+        r"^error: (failed to select a version for \S+)\.\n(?: +\.\.\. .*\n)*(?:versions that meet .*\n)?\n",
+        r"error: \1: ",
+    ),
+    (" links to ", r"(links to the native library `[^`\n]{1,100}`), but it conflicts with .*", r"\1 as another does"),
+    (" depends on ", r"(?:the )?package `[^`\n]{1,100}` depends on (`[^`\n]{1,100}`,? with features?:? )", r"\1"),
+    (
+        "Caused by:\n",
+        r"^error: failed to (?:load|parse) [^\n]{1,300}\n(?:[^\n]{1,300}\n)?"
+        r"(?:\nCaused by:\n +failed to (?:load|parse) [^\n]{1,300}\n)*\nCaused by:\n +",
+        "error: ",
+    ),
+    (
+        "Caused by:\n",
+        r"^Error: [^\n]{1,300}\n\nCaused by:\n(?: +\d+: [^\n]{1,300}\n)*"
+        r" +(?:\d+: )?(?!.*\(os error \d)(?=[^\n]*[`'\"]|(?:\S+ ){5}\S)",
+        "Error: ",
+    ),
+    # Gradle's lists of where it looked and who asked
+    ("Required by:", r"^( *)Required by:(?:\n\1 +.*)*", ""),
+    ("following", r"^( *)Searched in the following \w+:(?:\n\1 +.*)*", ""),
+    (
+        "following sources:",
+        r"^(.{1,300} was not found) in any of the following sources:\n(?:(?:[- ].*)?\n)+",
+        r"error: \1\n\n",
+    ),
+    ("Could not resolve all", r"^Could not resolve all .*\n +> ", "error: "),
     # an inner cause below a message
     ("─▶ ", r"^ *[╰├]─▶ +(?:× +)?", "    "),
     # the properties of an object
@@ -108,6 +143,12 @@ VARIANTS = (
         r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)",
         r"\1",
     ),
+    # the machine's own names
+    ("checksum of ref", r"(checksum of ref) \S{1,200}", r"\1"),
+    ("failed to solve: ", r"^failed to solve: (?:failed to compute cache key: )?", ""),
+    ("epository ", r"\brepository '?(?:\w{2,10}://|\w{1,20}@)[^\s']{1,300}'?", "Repository"),
+    ("@", r"(?<=\w)@[~^](?=\d)", "@"),
+    ("refs/heads/", r"\brefs/heads/\S{1,200}", "refs/heads/"),
     # the operation, and a phrase in quotes or behind a colon
     ("FAILED: ", r"^(?:[A-Z]+ )?FAILED: (?=\S+ \S)", ""),
     ('"', r"(\w) \"([^\"\n]{1,200} [^\"\n]{1,200})\"$", r"\1: \2"),
@@ -154,7 +195,8 @@ _wrapping = lazy_regex(
 
 # a command's status, which says nothing if anything else is said
 _EXIT = (
-    r".{0,200}\b(?i:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?|returned(?: exit)? (?:code|status)|rc|FAIL code)"
+    r".{0,200}\b(?i:exit(?:ed)?(?: with)?(?: exit)?(?: code| status)?"
+    r"|returned(?: a)?(?: non-zero)?(?: exit)? (?:code|status)|rc|FAIL code)"
     r"[:=]? ?\d{1,3}(?:[).]{0,2}$| \(|.{0,80} pid=)"
 )
 _exit = lazy_regex(_EXIT)

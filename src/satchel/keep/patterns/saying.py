@@ -89,7 +89,8 @@ def read(text: str) -> OutputError:
         headed = blocks[1:]
     if not headed:
         rest = _shell().sub(
-            lambda match: f"command not found: {match['name'] or match['named']}", "\n".join(_from_weak(relevant))
+            lambda match: f"command not found: {match['name'] or match['named']}",
+            "\n".join(_from_weak(list(dict.fromkeys(relevant)))),
         )
         return _innermost(OutputError("", without_advice(rest)))
     # a type alone on a line is only a heading if another line says more
@@ -265,7 +266,7 @@ def _header() -> re.Pattern[str]:
         r"|(?:[a-z_]\w{0,40}\.){1,8}[A-Z]\w{2,80}(?=: \S)"
     )
     place = (
-        r"(?:(?P<place>(?:[A-Za-z]{1,20}:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"
+        r"(?:(?P<place>(?:[A-Za-z]{1,20}:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+(?:,\d+)?\):?"
         r"|:\([^()\n]{0,200}\):?) )?"
     )
     return re.compile(
