@@ -123,7 +123,6 @@ class Conversations:
         self.release(conversation)
 
     def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> None:
-        """Extend the lease, counted from now."""
         with self.workplace.engine.write() as transaction:
             until = {"until": self.workplace.clock() + lease_ms, **_lease_of(conversation)}
             # an expired lease too, unless another call has taken over
@@ -131,7 +130,6 @@ class Conversations:
                 raise _lost(conversation.key)
 
     def release(self, conversation: Conversation) -> bool:
-        """Release a conversation after a failed call. Nothing else changes."""
         engine = self.workplace.engine
         with engine.read() as transaction:
             if not _is_held(transaction, conversation):
@@ -418,21 +416,8 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
 
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
-    (
-        number,
-        uid,
-        seq,
-        assistant,
-        session,
-        turns,
-        held_tokens,
-        sent_tokens,
-        resent_tokens,
-        answered_at,
-        created_at,
-        updated_at,
-        *lease,
-    ) = row
+    number, uid, seq, assistant, session, turns, *rest = row
+    held_tokens, sent_tokens, resent_tokens, answer_tokens, created_at, updated_at, *lease = rest
     try:
         inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
     except StoreDamaged:
@@ -448,7 +433,7 @@ def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
         held_tokens,
         sent_tokens,
         resent_tokens,
-        answered_at,
+        answer_tokens,
         _live_lease(lease, now),
         created_at,
         updated_at,

@@ -218,8 +218,7 @@ class ScopedPostgresIndex:
             if number:
                 counts = (mask >> at & 1 for at in range(len(terms)))
                 unread[bytes([*divmod(length, 256), *chain.from_iterable((count, 0) for count in counts)])] += number
-        read = [row[:4] for row in rows if not row[4]]
-        return Matches(_counted([_IndexTerm.of(term) for term in terms], read), unread)
+        return Matches(_counted([*map(_IndexTerm.of, terms)], [row[:4] for row in rows if not row[4]]), unread)
 
     def _texts_of_best(
         self, candidates: str, terms: Sequence[Term], selecting: Condition, values: dict[str, object]

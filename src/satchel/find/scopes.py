@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import dataclass, field
 from satchel.find.kind import SUPERSEDED, Kind
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 # The largest scope in which every match is scored, in documents.
 SMALL = 8_000
@@ -54,6 +54,26 @@ def filters(scope: Scope, conditions: Sequence[str] = ()) -> tuple[str, dict[str
         parts.append(f"d.status = {SUPERSEDED}")
     parts += conditions
     return " AND ".join(parts), values
+
+
+def conditions_of(scope: Scope) -> tuple[str, dict[str, object]]:
+    conditions = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
+    if scope.kinds:
+        conditions.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
+    if scope.types:
+        alternatives = (f"d.kind = {kind.number} AND d.type = {number}" for kind, number in scope.types)
+        conditions.append(f"({' OR '.join(alternatives)})")
+    if scope.run_id is not None:
+        conditions.append("d.run_id = :run")
+    if scope.status == "live":
+        conditions.append(f"d.status <> {SUPERSEDED}")
+    condition, values = filters(scope, conditions)
+    return condition, {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now}
+
+
+def count(transaction: Transaction, scope: Scope) -> int:
+    where, values = conditions_of(scope)
+    return first_number(transaction, f"SELECT count(*) FROM documents d WHERE {where}", values)
 
 
 def population_of(transaction: Transaction, scope: Scope) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from satchel.find.query import MAX_TERMS, Query
 from satchel.find.scopes import Either, Scope, Term
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
-from satchel.store.transaction import NO_LIMIT, Row, Transaction, first_number, set_of
+from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.find.meaning import Meaning
@@ -230,19 +231,8 @@ def rank(
         ordered = _ordered(totals, demoted)
     if index.may_read_best and order is None and not is_flat and len(matches) > BEST and (reach or 0) > BEST:
         # the pages before had these, in this order
-        first = rank(
-            transaction,
-            query,
-            scope,
-            small=small,
-            candidates=candidates,
-            population=population,
-            sink=sink,
-            texts=texts,
-            near_best=near_best,
-            reach=BEST,
-            meaning=meaning,
-        )
+        again = partial(rank, transaction, query, scope, small=small, candidates=candidates, population=population)
+        first = again(sink=sink, texts=texts, near_best=near_best, reach=BEST, meaning=meaning)
         totals = {hit.document: hit.score for hit in first.hits} | totals
         ordered = list(dict.fromkeys([*(hit.document for hit in first.hits), *ordered]))
     size = max(least_total, len(totals) + len(unscored))
@@ -262,7 +252,7 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     The inner query runs from the last document, which is usually the newest, so that the sort keeps the first page
     early.
     """
-    where, values = _conditions_of(scope)
+    where, values = scopes.conditions_of(scope)
 
     def look() -> tuple[Ranking, int]:
         rows = transaction.all(
@@ -274,30 +264,10 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
             {**values, "limit": limit, "offset": offset},
         )
         hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
-        return replace(NOTHING, hits=hits), count(transaction, scope)
+        return replace(NOTHING, hits=hits), scopes.count(transaction, scope)
 
     of_scope = tuple(value for name, value in values.items() if name != "now")
     return until_expiry(transaction, scope.project_id, scope.now, (where, of_scope, offset, limit), look)
-
-
-def count(transaction: Transaction, scope: Scope) -> int:
-    where, values = _conditions_of(scope)
-    return first_number(transaction, f"SELECT count(*) FROM documents d WHERE {where}", values)
-
-
-def _conditions_of(scope: Scope) -> tuple[str, dict[str, object]]:
-    conditions = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
-    if scope.kinds:
-        conditions.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
-    if scope.types:
-        alternatives = (f"d.kind = {kind.number} AND d.type = {number}" for kind, number in scope.types)
-        conditions.append(f"({' OR '.join(alternatives)})")
-    if scope.run_id is not None:
-        conditions.append("d.run_id = :run")
-    if scope.status == "live":
-        conditions.append(f"d.status <> {SUPERSEDED}")
-    condition, values = scopes.filters(scope, conditions)
-    return condition, {**values, "project": scope.project_id, "run": scope.run_id, "now": scope.now}
 
 
 def disagreement() -> StoreDamaged:

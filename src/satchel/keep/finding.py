@@ -12,7 +12,7 @@ from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
-from satchel.find import documents, meaning, search
+from satchel.find import documents, meaning, scopes, search
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
@@ -331,7 +331,7 @@ def _written_with(
 
 def _count(transaction: Transaction, query: Query | None, scope: Scope, time: SearchTime) -> int:
     if query is None:
-        return search.count(transaction, scope)
+        return scopes.count(transaction, scope)
     return time.rank(query, scope, texts=texts_of, reach=0).total
 
 
