@@ -210,10 +210,9 @@ def test_of_many_candidates_those_with_most_of_the_words_are_scored(satchel: Sat
         for item, text in enumerate(texts, 1):
             document = replace(made(random.Random(item)), kind=Kind.ENTRY, item_id=item, run_id=None, text=text)
             documents.add(transaction, document, counts=True)
-        index = scoped_index(transaction, Scope(1))
+        index = scoped_index(transaction, Scope(1), best=3)
         numbers = index.documents(Either(tuple(terms)), 9, newest=False)
         index.counts(terms, 9)
-        index.scored = 3
         found = index.matches(terms, terms[:1], None, 9, newest=True)
     assert [numbers.index(document) for document, _ in found.read] == [3, 1, 0]
     assert found.unread == {bytes((0, 1, 1, 0, *[0] * 6)): 2}

@@ -82,8 +82,16 @@ def close_fixed(
             if author_id in {None, actor.number}:
                 notes.append(closed)
             else:
-                place = transaction, project_id, f"Your {closed}", now, work.retention
-                messages.post(*place, sender=actor.number, to=author_id, type="info")
+                messages.post(
+                    transaction,
+                    project_id,
+                    f"Your {closed}",
+                    now,
+                    work.retention,
+                    sender=actor.number,
+                    to=author_id,
+                    type="info",
+                )
                 notes.append(f"{closed}; a message tells {shown_name(author)}")
     return tuple(notes)
 
@@ -158,8 +166,18 @@ def tell_authors(
         text = f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}"
         request = _request_of(transaction, writer, author, {change.ref for change in theirs})
         kind, priority = ("info", "medium") if verdict.passed else ("warning", "high")
-        place = (transaction, writer.project_id, text, writer.now, work.retention)
-        messages.post(*place, sender=writer.agent, to=author, type=kind, priority=priority, answers=request)
+        messages.post(
+            transaction,
+            writer.project_id,
+            text,
+            writer.now,
+            work.retention,
+            sender=writer.agent,
+            to=author,
+            type=kind,
+            priority=priority,
+            answers=request,
+        )
     return notes
 
 
@@ -231,8 +249,16 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
                 messages.expire(transaction, project_id, number, now)
         # a person has not written it: it is none of their messages, and no change that they may undo
         sender = None if is_persons(change.decision.agent) else change.by_id
-        place = (transaction, project_id, _text(change), now, workplace.retention)
-        messages.post(*place, sender=sender, to=change.agent_id, type="decision")
+        messages.post(
+            transaction,
+            project_id,
+            _text(change),
+            now,
+            workplace.retention,
+            sender=sender,
+            to=change.agent_id,
+            type="decision",
+        )
 
     return announce
 

@@ -210,7 +210,7 @@ def _skipped(
 
 
 _DRAFT = STATUSES.index("draft") + 1
-_SET_BEFORE = 2  # new to the agent, but not the first value of the decision
+_FIRST, _SET_BEFORE = 1, 2  # new to the agent; the second is not the first value of the decision
 
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
 _OF_HOST = """
@@ -336,7 +336,7 @@ def _about_item(one: _Item) -> News:
     elif one.is_rule:
         what = _RULE_NOW[one.state] if one.is_live else f"was retracted {who}{why}"
         line = f"{ref} {what}: {file_news.quote(text)}"
-    elif one.is_new not in {0, _SET_BEFORE}:
+    elif one.is_new == _FIRST:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
         is_draft = one.state == _DRAFT

@@ -127,8 +127,8 @@ class Notices(Service):
                 messages, rest = _waiting(transaction, work, project_id, actor, now, shown_by)
                 # what a message says of a decision, the news of it says with the value
                 numbers = [number for kind, number, _ in in_news if kind == Kind.DECISION.number]
-                told = [f'"Decision {Kind.DECISION.ref(number)} ' for number in numbers]
-                fresh += [one._replace(text="") if any(map(one.text.__contains__, told)) else one for one in messages]
+                quotes = [f'"Decision {Kind.DECISION.ref(number)} ' for number in numbers]
+                fresh += [one._replace(text="") if any(map(one.text.__contains__, quotes)) else one for one in messages]
                 parts += rest
         if is_preview:
             parts += [one.text for one in fresh if one.text]

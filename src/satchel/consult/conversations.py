@@ -100,7 +100,7 @@ class Conversations:
             )
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         conversation = Conversation(number, project.id, key, lease, ConversationState())
-        # in a transaction of its own: nobody else waits while the files are read
+        # in a second transaction, so that nobody waits while the files are read
         with work.engine.read() as transaction:
             if not _is_held(transaction, conversation):
                 raise _lost(key)
@@ -225,7 +225,7 @@ class Conversations:
         return after, tuple(dict.fromkeys(notes))
 
     def state(self, key: ConversationKey) -> ConversationState:
-        """Return the state of a conversation without acquiring it; an empty one if there is none."""
+        """Return the state of a conversation without acquiring it, empty for an unknown one."""
         return self._read(key, conversation_tables.load_state, ConversationState())
 
     def thread(self, key: ConversationKey) -> tuple[Exchange, ...]:

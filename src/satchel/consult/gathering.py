@@ -65,7 +65,7 @@ def gather(
     of the conversation.
     """
     walk = _Walk(roots, base, recorded, force, is_cancelled)
-    # in an order of its own, a folder before its files
+    # sorted, so that a folder comes before its files
     for path in sorted({_checked(path) for path in paths}):
         walk.take_named(path)
     return Gathering(

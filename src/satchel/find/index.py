@@ -49,8 +49,7 @@ class Index(Protocol):
 class ScopedIndex(Protocol):
     """The index of one project, run, set of kinds or types; the other filters apply in :meth:`matches` only."""
 
-    # How many matches are enough in a large scope, and whether the index then chooses the best.
-    scored: int
+    # Whether it may read the best matches alone.
     may_read_best: bool
 
     @property
@@ -70,7 +69,7 @@ class ScopedIndex(Protocol):
 
         A match contains one of the terms, and one of ``choosing`` if any are given: a few rare ones that avoid reading
         the postings of common terms. It also meets the condition. If more than ``most`` match, the newest or oldest are
-        returned; of these an index may read only the :attr:`scored` that contain most of the terms.
+        returned; of these an index may read only the best, which contain most of the terms.
         """
 
 
@@ -88,8 +87,13 @@ def mismatch_problems(transaction: Transaction) -> list[str]:
     return [f"{len(rows)} documents are {text}, the first is {min(rows)[0]}" for text, rows in mismatches if rows]
 
 
-def scoped_index(transaction: Transaction, scope: Scope, population: int | None = None) -> ScopedIndex:
-    """Return the index of a scope; without a population its documents are counted."""
+def scoped_index(
+    transaction: Transaction, scope: Scope, population: int | None = None, best: int | None = None
+) -> ScopedIndex:
+    """Return the index of a scope; without a population its documents are counted.
+
+    Of many matches the ``best`` are enough; None reads them all.
+    """
     # imported here so that a program that only writes does not load the search
     if transaction.database == "sqlite":
         from satchel.find.index_sqlite_scoped import ScopedSqliteIndex
@@ -97,4 +101,4 @@ def scoped_index(transaction: Transaction, scope: Scope, population: int | None 
         return ScopedSqliteIndex(transaction, scope, population)
     from satchel.find.index_postgres import ScopedPostgresIndex
 
-    return ScopedPostgresIndex(transaction, scope, population)
+    return ScopedPostgresIndex(transaction, scope, population, best)

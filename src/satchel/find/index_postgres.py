@@ -164,7 +164,7 @@ class ScopedPostgresIndex:
 
     may_read_best = True
 
-    def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:
+    def __init__(self, transaction: Transaction, scope: Scope, population: int | None, best: int | None) -> None:
         self._transaction = transaction
         self._scope = scope
         of_run = "" if scope.run_id is None else "WHERE run_id = :run"
@@ -174,7 +174,7 @@ class ScopedPostgresIndex:
         self.population = scopes.population_of(transaction, scope) if population is None else population
         self._ends = ends.one() or (None, None)
         self._counts: dict[Term, int] = {}
-        self.scored = 0
+        self._best = best
 
     @cached_property
     def _conditions(self) -> tuple[str, dict[str, object]]:
@@ -209,7 +209,7 @@ class ScopedPostgresIndex:
         candidates, values = self._query(selecting, most, newest, filtered=True)
         # sorting numbers and then reading their texts takes a third less than sorting the texts
         sql = _TEXTS.format(f"SELECT document FROM ({candidates}) AS candidates")
-        is_worth_it = 2 * self.scored < most and 1 < len(terms) < _BITS
+        is_worth_it = self._best is not None and 2 * self._best < most and 1 < len(terms) < _BITS
         if newest and is_worth_it and condition is None and all(term in self._counts for term in terms):
             sql = self._texts_of_best(candidates, terms, selecting, values)
         rows = sorted(self._transaction.all(sql, values), reverse=True)
@@ -239,7 +239,7 @@ class ScopedPostgresIndex:
                         SELECT w.document FROM documents_words w WHERE {_contains(lexemes)} {conditions}
                     ) AS w
                 """)
-        values |= {"of_scored": self.scored, "of_plain": 1 + K1 - K1 * B, "of_long": K1 * B}
+        values |= {"of_best": self._best, "of_plain": 1 + K1 - K1 * B, "of_long": K1 * B}
         return f"""
             WITH candidates AS MATERIALIZED ({candidates}), ends AS MATERIALIZED (
                 SELECT min(document) >> {BUCKET_BITS} AS oldest, avg(length) / :of_long AS length FROM candidates
@@ -248,7 +248,7 @@ class ScopedPostgresIndex:
                 FROM ({" UNION ALL ".join(branches)}) AS every GROUP BY document HAVING max(length) IS NOT NULL
             ), best AS MATERIALIZED (
                 SELECT document FROM graded ORDER BY idf / (:of_plain + length / (SELECT length FROM ends)) DESC,
-                    document DESC LIMIT (SELECT :of_scored)
+                    document DESC LIMIT (SELECT :of_best)
             )
             {_TEXTS.format("SELECT document FROM best")} UNION ALL
             SELECT mask, avg(length)::integer, '', '', count(*) FROM graded

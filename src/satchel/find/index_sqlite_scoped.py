@@ -55,7 +55,6 @@ class Plan:
 class ScopedSqliteIndex:
     """The index of one scope in a SQLite store."""
 
-    scored = 0
     may_read_best = False
 
     def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:

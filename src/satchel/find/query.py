@@ -36,7 +36,7 @@ QUESTION_TERMS = 3
 _LANGUAGES = frozenset(
     "csharp golang haskell java javascript kotlin perl php python ruby rust scala typescript".split()
 )
-# Weight of a language's name beside three other words: code that is written in it seldom says so.
+# Weight of a language's name beside three other words: code in a language seldom names it.
 _LANGUAGE_WEIGHT = 0.3
 
 _MAX_OPERATOR_TERMS = 24

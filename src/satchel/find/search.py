@@ -132,7 +132,9 @@ def rank(
         return NOTHING
     small = scopes.SMALL if small is None else small
     candidates = CANDIDATES if candidates is None else candidates
-    index = scoped_index(transaction, scope, population)
+    # a list by time needs every match, and so does a page beyond the best
+    is_of_best = order is None and (reach is None or 0 < reach <= BEST)
+    index = scoped_index(transaction, scope, population, BEST if is_of_best else None)
     population = index.population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
@@ -154,9 +156,6 @@ def rank(
         if not terms:
             return replace(NOTHING, limits=resolved.missing)
     oldest = order == "asc"
-    # a list by time needs every match, and so does a page beyond the best
-    is_of_best = order is None and (reach is None or 0 < reach <= BEST)
-    index.scored = BEST if is_of_best else most + 1
     result = index.matches(terms, choosing, query.condition, most + 1, newest=not is_small and not oldest)
     matches, unread = result.read, result.unread
     is_bounded = len(matches) + unread.total() > most

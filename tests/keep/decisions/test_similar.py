@@ -174,6 +174,7 @@ def test_a_draft_for_the_files_of_another_agents_draft_names_it(decisions: Decis
     (note,) = decisions.set("contract", "TypeError", status="draft", paths=["src/a.py"], agent="ben").notes
     assert note.startswith("ann has drafted d1 'edge_cases' for the same files: if it answers the same question")
     assert decisions.set("contract2", "ValueError", status="draft", paths=["src/b.py"], agent="ann").notes == ()
+    assert len(decisions.set("types", "strict", status="draft", paths=["src/*.py"], agent="cat").notes) == 4
     clock.advance(3_600_001)
     assert decisions.set("order", "by name", status="draft", paths=["src/a.py"], agent="ben").notes == ()
 

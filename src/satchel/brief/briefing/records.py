@@ -111,7 +111,7 @@ class Request:
         reminds: whether a line of critical items stays after their delivery.
         within_session: whether the budget is also limited by what hooks have left in the window.
         counts: whether everything left out is counted; otherwise only rules, decisions and critical items.
-        begins: whether its session begins: then it is told what the last one did.
+        begins: whether its session begins: then it gets what the last one did.
     """
 
     budget: int

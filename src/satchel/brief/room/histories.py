@@ -210,12 +210,12 @@ def briefings(look: Look, session: str | None, most: int) -> PastBriefings:
     briefed = []
     for one in past:
         contents = [(KIND_OF[kind], item, seq) for kind, item, seq in one.contents if kind in KIND_OF]
-        held = tuple(
+        briefed_items = tuple(
             BriefedItem(kind.ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
             for kind, item, seq in contents
         )
         uid = one.session.hex() if one.session else None
-        briefed.append(PastBriefing(one.agent, uid, one.moment, one.tokens, held, one.items, one.delivered_at))
+        briefed.append(PastBriefing(one.agent, uid, one.moment, one.tokens, briefed_items, one.items, one.delivered_at))
     return PastBriefings(tuple(briefed), look.now)
 
 
@@ -242,8 +242,10 @@ def of_error(look: Look, number: int) -> ErrorHistory:
         """,
         id=number,
     )
-    met = tuple(ErrorReport(agent, task, fix and f"{SOLUTION_LETTER}{fix}", at) for agent, task, fix, at in reports)
-    return ErrorHistory(pattern, words, met, look.now)
+    meetings = tuple(
+        ErrorReport(agent, task, fix and f"{SOLUTION_LETTER}{fix}", at) for agent, task, fix, at in reports
+    )
+    return ErrorHistory(pattern, words, meetings, look.now)
 
 
 def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:

@@ -382,8 +382,8 @@ class Room(Service):
         name = self._person(person)
         with projects.writing(self._workplace) as (transaction, project, now):
             look = looking.begin(transaction, project.id, name, now)
-            number, known = ensure_agent(transaction, project.id, name, now)
-            yield look._replace(number=number, person=known)
+            number, person_name = ensure_agent(transaction, project.id, name, now)
+            yield look._replace(number=number, person=person_name)
 
 
 def _check_uid(session: str) -> str:

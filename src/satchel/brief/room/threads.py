@@ -117,12 +117,12 @@ def sent_by(look: Look, most: int) -> SentMessages:
     answer_of: dict[int, tuple[str | None, str | None, int | None]] = {
         to: (Kind.MESSAGE.ref(number), agent, at) for to, number, agent, at in answers
     }
-    sent = []
+    messages = []
     for number, to, text, at in rows:
         answer = answer_of.get(number, (None, None, None))
         line, came_to = shortened(text, LINE_CHARS), tuple(receipts.get(number, ()))
-        sent.append(SentMessage(Kind.MESSAGE.ref(number), to, line, came_to, *answer, at))
-    return SentMessages(tuple(sent), look.now)
+        messages.append(SentMessage(Kind.MESSAGE.ref(number), to, line, came_to, *answer, at))
+    return SentMessages(tuple(messages), look.now)
 
 
 # In how many windows, newest first, deliveries of messages are looked for.

@@ -74,9 +74,9 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
         spans = _spans([at for at in (*signs, last) if began <= at], max(created, began), last)
         own, pauses = marks.get(number, ()), tuple(idle.get(number, ()))
         worked, idle_at = _without(pauses, spans), turn_ended if is_idle else None
-        held = tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path)))
+        own_bars = tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path)))
         last_step = _last_step(own, steps)
-        days.append(SessionDay(uid.hex(), agent, client, worked, idle_at, _merged(own), held, last_step, pauses))
+        days.append(SessionDay(uid.hex(), agent, client, worked, idle_at, _merged(own), own_bars, last_step, pauses))
     return tuple(days)
 
 

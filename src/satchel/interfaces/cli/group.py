@@ -96,7 +96,7 @@ _COMMANDS_OF_OPERATIONS = {
     "sharing": "share sync",
     "strategies": "strategy",
 }
-# The module of operations that declares a command; any other command has a module of its own name.
+# The module of operations that declares a command; any other command has a module of the same name.
 _OPERATIONS = {name: module for module, names in _COMMANDS_OF_OPERATIONS.items() for name in names.split()}
 
 # Commands that look after a store where it is, and ask no server.

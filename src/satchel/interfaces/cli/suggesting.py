@@ -64,7 +64,7 @@ _WORDS = {
     ("hook --explain claude SessionStart",): "handover handoff",
 }
 
-# The commands for each word, and for options that are none; no word is a command itself.
+# The commands for each word and unknown option; no word is a command itself.
 GUESSES: dict[str, tuple[str, ...]] = {word: commands for commands, words in _WORDS.items() for word in words.split()}
 
 _UPDATE = "docs/update.md in Satchel's repository tells how to update it; `satchel decide` changes a decision"

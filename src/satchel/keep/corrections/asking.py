@@ -49,8 +49,17 @@ def dispute(work: Workplace, by: Corrector, decision: Decision, reason: Storable
 
 
 def _ask(work: Workplace, by: Corrector, to: int, text: str) -> str:
-    place = (by.transaction, by.project_id, text, by.now, work.retention)
-    number = messages.post(*place, sender=by.agent, to=to, type="request", priority="high")
+    number = messages.post(
+        by.transaction,
+        by.project_id,
+        text,
+        by.now,
+        work.retention,
+        sender=by.agent,
+        to=to,
+        type="request",
+        priority="high",
+    )
     return Kind.MESSAGE.ref(number)
 
 

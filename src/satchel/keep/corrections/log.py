@@ -97,8 +97,9 @@ def record(
 
 
 def log_event(by: Corrector, kind: int, item: tuple[Kind, int], details: Mapping[str, object] | None = None) -> None:
-    place = by.transaction, by.project_id, kind, by.now
-    events.record(*place, session=by.session, agent=by.agent, item=item, details=details)
+    events.record(
+        by.transaction, by.project_id, kind, by.now, session=by.session, agent=by.agent, item=item, details=details
+    )
 
 
 def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correction]:

@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision, NewDecision
 from satchel.keep.names import PERSONS, alike_form, find_agent, is_persons, look_of, shown_name
-from satchel.keep.paths import globs_in
+from satchel.keep.paths import globs_in, matches
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def notes_on_others(transaction: Transaction, by: Setter, globs: Sequence[str]) 
         f"{shown_name(name)} has drafted {Kind.DECISION.ref(number)} {key!r} for the same files: if it answers the "
         "same question, accept or revise it and retract yours (review_item)"
         for number, key, theirs, name in rows
-        if not {*globs}.isdisjoint(globs_in(theirs))
+        if any(matches(mine, one) or matches(one, mine) for mine in globs for one in globs_in(theirs))
     )
 
 

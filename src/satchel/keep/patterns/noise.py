@@ -189,7 +189,6 @@ _wrapping = lazy_regex(
     r"Failed (?:tasks|targets|jobs|steps)\b"
     r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$"
     r"|.{0,60}\baborted (?:at|due to)\b"
-    r""
 )
 
 

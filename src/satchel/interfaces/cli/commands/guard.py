@@ -25,7 +25,7 @@ from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
 from satchel.interfaces.setup.shown import diff_text
 
-# Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on.
+# Runs the guard in a hook of the user's own; without Satchel on the PATH the commit is not stopped.
 LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
 
 _MADE = "#!/bin/sh\n# Written by `satchel guard install`; `satchel guard remove` deletes this file.\n"
